@@ -58,3 +58,22 @@ func (e *Error) Retryable() bool {
 		return false
 	}
 }
+
+// HasClass tells whether a call that err tells of failed with that class. Of a
+// [Chain]'s error, which joins many, each is looked at.
+func HasClass(err error, class Class) bool {
+	if e, ok := err.(*Error); ok && e.Class == class { //nolint:errorlint // the tree is walked here
+		return true
+	}
+	switch e := err.(type) { //nolint:errorlint // as above
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			if HasClass(inner, class) {
+				return true
+			}
+		}
+	case interface{ Unwrap() error }:
+		return HasClass(e.Unwrap(), class)
+	}
+	return false
+}

@@ -12,7 +12,7 @@ type Provider interface {
 	// Model is the model's name, as in the configuration.
 	Model() string
 	// Generate makes one call, without retries. onText, where not nil, gets
-	// the text as it grows. A failure is an *Error. A stream that ends
+	// the text as it grows: each time the whole of it so far. A failure is an *Error. A stream that ends
 	// without the API's own finish reason is a failure (Temporary), however
 	// cleanly the connection was closed.
 	Generate(ctx context.Context, req Request, onText func(text string)) (Response, error)
