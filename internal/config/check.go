@@ -1,0 +1,328 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/unicode/norm"
+)
+
+// checker finds what is well-formed and yet can't work.
+type checker struct {
+	cfg  *Config
+	root *node
+	rep  *report
+	opts Options
+}
+
+// at is where a dotted path is configured, or the nearest part of it.
+func (c *checker) at(path string) Pos {
+	if f := c.root.find(path); f != nil {
+		// The value's place says more than its key's; an override has one only.
+		if f.val.at.Line > 0 || f.val.at.Origin != "" {
+			return f.val.at
+		}
+		return f.at
+	}
+	return c.root.at
+}
+
+// has tells whether the file sets path, if wrongly.
+func (c *checker) has(path string) bool {
+	n := c.root
+	for key := range strings.SplitSeq(path, ".") {
+		f := n.get(key)
+		if f == nil {
+			return false
+		}
+		n = f.val
+	}
+	return !n.isNull()
+}
+
+func (c *checker) bad(path, format string, args ...any) {
+	c.rep.add(c.at(path), path+": "+format, args...)
+}
+
+func (c *checker) check() {
+	c.server()
+	c.store()
+	c.bot()
+	c.limits()
+	c.words()
+	if f := c.root.get("model"); f == nil {
+		c.rep.add(c.root.at, "model is missing: which language model answers; for example model: {provider: openai, name: gpt-5-mini, api_key: \"${OPENAI_API_KEY}\"}")
+	} else {
+		c.model(&c.cfg.Model, f.val, "model")
+	}
+	c.fetch()
+	c.tools()
+	c.audit()
+	c.channels()
+}
+
+func (c *checker) server() {
+	s := c.cfg.Server
+	c.listen("server.listen", s.Listen)
+	if s.MetricsListen != "" {
+		c.listen("server.metrics_listen", s.MetricsListen)
+	}
+	if s.MetricsListen != "" && s.MetricsListen == s.Listen {
+		c.bad("server.metrics_listen", "is the same as server.listen; leave it out to serve /metrics there")
+	}
+	if s.PublicURL != "" {
+		c.url("server.public_url", s.PublicURL, "https", "http")
+		c.cfg.Server.PublicURL = strings.TrimRight(s.PublicURL, "/")
+	}
+	if c.cfg.Demo && !loopback(s.Listen) {
+		c.bad("server.listen", "the built-in demo listens on a loopback address only, such as 127.0.0.1:8080; write a configuration to serve others")
+	}
+}
+
+func (c *checker) listen(path, addr string) {
+	host, port, err := net.SplitHostPort(addr)
+	n, perr := strconv.ParseUint(port, 10, 16)
+	if err != nil || perr != nil || n > 65535 {
+		c.bad(path, "must be host:port, such as 127.0.0.1:8080, :8080 or [::1]:8080")
+		return
+	}
+	if strings.ContainsAny(host, "/ @") {
+		c.bad(path, "%q is no host name or address", clip(host))
+	}
+}
+
+// loopback tells whether only this machine can reach addr.
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// url checks an absolute URL without quoting it: it may carry credentials.
+func (c *checker) url(path, raw string, schemes ...string) *url.URL {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
+		c.bad(path, "must be a URL that begins with %s://", strings.Join(schemes, ":// or "))
+		return nil
+	}
+	return u
+}
+
+func (c *checker) store() {
+	u := c.cfg.Store.URL.Reveal()
+	switch {
+	case strings.HasPrefix(u, "sqlite://"):
+		if strings.TrimPrefix(u, "sqlite://") == "" {
+			c.bad("store.url", "names no file; write sqlite://data/parley.db")
+		}
+	case strings.HasPrefix(u, "postgres://"), strings.HasPrefix(u, "postgresql://"):
+		if parsed, err := url.Parse(u); err != nil || strings.Trim(parsed.Path, "/") == "" {
+			c.bad("store.url", "must be postgres://user:password@host/database")
+		}
+	default:
+		c.bad("store.url", "must begin with sqlite:// or postgres://")
+	}
+}
+
+func (c *checker) bot() {
+	if _, err := language.Parse(c.cfg.Bot.Lang); err != nil {
+		c.bad("bot.lang", "%q is no language tag such as en or es-CO", clip(c.cfg.Bot.Lang))
+	}
+	for _, lang := range sortedKeys(c.cfg.Locale) {
+		if _, err := language.Parse(lang); err != nil {
+			c.bad("locale."+lang, "%q is no language tag such as en or es-CO", clip(lang))
+		}
+	}
+	c.least("bot.history.messages", c.cfg.Bot.History.Messages, 1)
+	c.least("bot.history.tokens", c.cfg.Bot.History.Tokens, 100)
+}
+
+func (c *checker) least(path string, got, want int) {
+	if got < want {
+		c.bad(path, "must be at least %d", want)
+	}
+}
+
+func (c *checker) positive(path string, got time.Duration) {
+	if got <= 0 {
+		c.bad(path, "must be longer than 0")
+	}
+}
+
+func (c *checker) limits() {
+	c.least("loop.max_steps", c.cfg.Loop.MaxSteps, 1)
+	if c.cfg.Loop.MaxSteps > 50 {
+		c.bad("loop.max_steps", "must be 50 at the most, the hard end of a turn")
+	}
+	c.positive("loop.turn_deadline", c.cfg.Loop.TurnDeadline)
+	c.positive("confirm.timeout", c.cfg.Confirm.Timeout)
+	c.positive("outbox.max_age", c.cfg.Outbox.MaxAge)
+	c.positive("server.shutdown_timeout", c.cfg.Server.ShutdownTimeout)
+	c.least("limits.queue_per_chat", c.cfg.Limits.QueuePerChat, 1)
+	c.least("limits.workers", c.cfg.Limits.Workers, 1)
+	if c.cfg.Limits.MessageBytes < 1 || c.cfg.Limits.MessageBytes > 1<<20 {
+		c.bad("limits.message_bytes", "must be between 1 and 1MiB")
+	}
+}
+
+// words finds one that would be both a yes and a no. The classification
+// itself, with the built-in words, is internal/confirm's.
+func (c *checker) words() {
+	w := c.cfg.Confirm
+	yes := map[string]string{}
+	note := func(path string, list []string) {
+		for _, one := range list {
+			if fold(one) == "" {
+				c.bad(path, "%q holds no word", clip(one))
+			}
+			yes[fold(one)] = path
+		}
+	}
+	clash := func(path string, list []string) {
+		for _, one := range list {
+			if fold(one) == "" {
+				c.bad(path, "%q holds no word", clip(one))
+			} else if other, both := yes[fold(one)]; both {
+				c.bad(path, "%q is in %s too; a word can't be both", clip(one), other)
+			}
+		}
+	}
+	note("confirm.yes", w.Yes)
+	note("confirm.yes_add", w.YesAdd)
+	clash("confirm.no", w.No)
+	clash("confirm.no_add", w.NoAdd)
+}
+
+// fold takes case, accents and punctuation away.
+func fold(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFKD.String(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
+}
+
+// model checks one model and its fallbacks; n is its place in the file.
+func (c *checker) model(m *Model, n *node, path string) {
+	at := func(key string) Pos {
+		if f := n.get(key); f != nil {
+			return f.val.at
+		}
+		return n.at
+	}
+	if !c.known(at("provider"), path+".provider", m.Provider, knownProviders(), c.opts.Providers) {
+		return
+	}
+	i := slices.IndexFunc(Presets(), func(p Preset) bool { return p.Name == m.Provider })
+	keyless := m.Provider == "ollama" || m.Provider == "script" || i >= 0 && Presets()[i].Keyless
+	given := func(key string) bool { return n.get(key) != nil }
+	switch {
+	case m.Provider == "script":
+		c.script(m, n, path, at)
+	case m.Name == "" && !given("name"):
+		c.rep.add(n.at, "%s.name is missing: the model to use", path)
+	}
+	if i >= 0 && Presets()[i].BaseURL == "" && m.BaseURL == "" && !given("base_url") {
+		c.rep.add(n.at, "%s.base_url is missing: provider %s has an address of your own", path, m.Provider)
+	}
+	// A server of one's own may want no key.
+	if !keyless && m.BaseURL == "" && m.APIKey.Empty() && !given("api_key") && !given("api_key_file") {
+		c.rep.add(n.at, "%s.api_key is missing (or api_key_file): provider %s wants a key", path, m.Provider)
+	}
+	if m.BaseURL != "" {
+		if u, err := url.Parse(m.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			c.rep.add(at("base_url"), "%s.base_url: must be a URL that begins with https:// or http://", path)
+		}
+	}
+	if m.MaxTokens < 1 {
+		c.rep.add(at("max_tokens"), "%s.max_tokens: must be at least 1", path)
+	}
+	if f := n.get("fallback"); f != nil {
+		if path != "model" {
+			c.rep.add(f.at, "%s.fallback: a fallback has none of its own; list all of them under model.fallback", path)
+			return
+		}
+		for i, item := range f.val.items {
+			if i < len(m.Fallback) {
+				c.model(&m.Fallback[i], item, path+".fallback["+strconv.Itoa(i)+"]")
+			}
+		}
+	}
+}
+
+// script resolves the rule file of a scripted model.
+func (c *checker) script(m *Model, n *node, path string, at func(string) Pos) {
+	if m.Script == "" {
+		if n.get("script") == nil {
+			c.rep.add(n.at, "%s.script is missing: the file with the scripted model's rules", path)
+		}
+		return
+	}
+	full := c.cfg.src.resolve(m.Script, at("script"))
+	if err := c.cfg.src.isFile(full); err != nil {
+		c.rep.add(at("script"), "%s.script: can't read %s: %s", path, full, reason(err))
+		return
+	}
+	m.Script = full
+}
+
+// known tells whether word is one of known and of have, what this build has.
+func (c *checker) known(at Pos, path, word string, known, have []string) bool {
+	if have == nil {
+		have = known
+	}
+	switch {
+	case word == "":
+		return false // reported as missing
+	case slices.Contains(have, word):
+		return true
+	case slices.Contains(known, word):
+		sorted := slices.Sorted(slices.Values(have))
+		c.rep.add(at, "%s: %q is not available in this build (it has: %s)", path, word, strings.Join(sorted, ", "))
+	default:
+		// The nearest may be one that only another build has.
+		c.rep.add(at, "%s: %q is not known%s", path, clip(word), didYouMean(word, known))
+	}
+	return false
+}
+
+func (c *checker) audit() {
+	a := c.cfg.Audit
+	if a.Webhook.URL != "" {
+		c.url("audit.webhook.url", a.Webhook.URL, "https", "http")
+		if a.Webhook.Secret.Empty() && !c.has("audit.webhook.secret") && !c.has("audit.webhook.secret_file") {
+			c.bad("audit.webhook", "secret is missing (or secret_file): batches are signed with it")
+		}
+	}
+	for _, p := range a.Redact {
+		if _, rest, ok := strings.Cut(p, "."); !ok && p != "args" || ok && (!strings.HasPrefix(p, "args.") || slices.Contains(strings.Split(rest, "."), "")) {
+			c.bad("audit.redact", "%q is no path into the arguments, such as args.card or args.items.*.note", clip(p))
+		}
+	}
+}
+
+func (c *checker) channels() {
+	for _, ch := range c.cfg.Channels {
+		at := ch.Pos
+		if f := c.root.find("channels." + ch.Name + ".kind"); f != nil && f.key == "kind" {
+			at = f.val.at
+		}
+		c.known(at, "channels."+ch.Name+".kind", ch.Kind, knownChannels(), c.opts.ChannelKinds)
+	}
+	for _, key := range sortedKeys(c.cfg.Secrets) {
+		if c.cfg.Secrets[key].Empty() && !c.has("secrets."+key+"_file") {
+			c.bad("secrets."+key, "is empty")
+		}
+	}
+}

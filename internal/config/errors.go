@@ -1,0 +1,112 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Pos says where something was configured.
+type Pos struct {
+	File string
+	// Line and Col count from 1; 0 is unknown.
+	Line, Col int
+	// Origin is set, in place of the rest, where the value is no file's:
+	// "environment PARLEY_SERVER_LISTEN", "flag --listen".
+	Origin string
+}
+
+// String is file:line:column, as editors and terminals understand it.
+func (p Pos) String() string {
+	switch {
+	case p.Origin != "":
+		return p.Origin
+	case p.Line == 0:
+		return p.File
+	default:
+		return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+	}
+}
+
+// Error is one thing wrong with a configuration. Its text never holds the
+// value of a secret or of an environment variable.
+type Error struct {
+	Pos Pos
+	Msg string
+}
+
+func (e Error) Error() string { return e.Pos.String() + ": " + e.Msg }
+
+// maxErrors bounds what a hostile file can make of a report.
+const maxErrors = 100
+
+// Errors is all that is wrong with a configuration, in the order of the file.
+type Errors struct {
+	List []Error
+	// More counts what was left out past the first hundred.
+	More int
+}
+
+// Error prints one mistake a line.
+func (e *Errors) Error() string {
+	var b strings.Builder
+	for i, one := range e.List {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(one.Error())
+	}
+	if e.More > 0 {
+		fmt.Fprintf(&b, "\n… and %d more", e.More)
+	}
+	return b.String()
+}
+
+// Unwrap gives the single errors to errors.Is and errors.As.
+func (e *Errors) Unwrap() []error {
+	out := make([]error, len(e.List))
+	for i, one := range e.List {
+		out[i] = one
+	}
+	return out
+}
+
+// report collects errors while a configuration is read.
+type report struct {
+	list []Error
+	more int
+}
+
+func (r *report) add(at Pos, format string, args ...any) {
+	if len(r.list) >= maxErrors {
+		r.more++
+		return
+	}
+	e := Error{Pos: at, Msg: fmt.Sprintf(format, args...)}
+	if !slices.Contains(r.list, e) {
+		r.list = append(r.list, e)
+	}
+}
+
+// err is nil when nothing was reported.
+func (r *report) err() error {
+	if len(r.list) == 0 {
+		return nil
+	}
+	list := slices.Clone(r.list)
+	order := map[string]int{}
+	for _, e := range list {
+		if _, ok := order[e.Pos.File]; !ok {
+			order[e.Pos.File] = len(order)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Error) int {
+		return cmp.Or(
+			cmp.Compare(order[a.Pos.File], order[b.Pos.File]),
+			cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Col, b.Pos.Col),
+		)
+	})
+	return &Errors{List: list, More: r.more}
+}

@@ -1,0 +1,74 @@
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v4"
+)
+
+// Options say what a build can do and where values may come from. The zero
+// value checks against everything that parley knows.
+type Options struct {
+	// Flags override process settings where they were given: server.listen
+	// by --server-listen or --listen, log.level by --log-level, and so on.
+	Flags *pflag.FlagSet
+	// Env looks up ${VAR}; the default is os.LookupEnv. PARLEY_… overrides
+	// are always the process's own.
+	Env func(name string) (string, bool)
+	// ChannelKinds, Providers and ToolKinds are what this build has; nil is
+	// all that are known.
+	ChannelKinds, Providers, ToolKinds []string
+}
+
+// Load reads the configuration in a file on disk. A file that can't be read
+// is an error that wraps fs.ErrNotExist and the like; everything else that is
+// wrong is an *Errors, which lists all of it.
+func Load(path string, opts Options) (*Config, error) {
+	return load(source{main: path}, opts)
+}
+
+// LoadFS reads a configuration that is built into the program: Config.Demo is
+// set, and the server must listen on a loopback address.
+func LoadFS(fsys fs.FS, path string, opts Options) (*Config, error) {
+	return load(source{fsys: fsys, main: path}, opts)
+}
+
+func load(src source, opts Options) (*Config, error) {
+	if opts.Env == nil {
+		opts.Env = os.LookupEnv
+	}
+	rep := &report{}
+	inc := includer{src: src, rep: rep, env: opts.Env}
+	root, err := inc.load(src.main)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	// A broken file's other mistakes are only guesses.
+	if root == nil && len(rep.list) > 0 {
+		return nil, rep.err()
+	}
+	if root, err = override(root, opts.Flags); err != nil {
+		return nil, fmt.Errorf("read the process settings: %w", err)
+	}
+	// An empty file, which the environment may have filled.
+	if root == nil {
+		root = &node{kind: yaml.MappingNode}
+	}
+	if root.at.Line == 0 {
+		root.at = Pos{File: src.main, Line: 1, Col: 1}
+	}
+	cfg := defaults()
+	cfg.Source, cfg.Demo, cfg.src = src.main, src.fsys != nil, src
+	d := &decoder{rep: rep, src: src, env: opts.Env}
+	d.into(root, cfg, "")
+	cfg.Model = cfg.Model.withDefaults()
+	c := &checker{cfg: cfg, root: root, rep: rep, opts: opts}
+	c.check()
+	if err := rep.err(); err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
