@@ -93,13 +93,10 @@ func (g *Guard) header(h http.Header) http.Header {
 	if out == nil {
 		out = http.Header{}
 	}
-	// Accept-Encoding would turn off the decompression that the cap and the
-	// reader rely on; the rest is the connection's.
-	for _, name := range []string{
-		"Accept-Encoding", "Connection", "Content-Length", "Host", "Keep-Alive", "Proxy-Authorization",
-		"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect",
-	} {
-		out.Del(name)
+	for name := range out {
+		if OwnHeader(name) {
+			delete(out, name)
+		}
 	}
 	if out.Get("User-Agent") == "" {
 		out.Set("User-Agent", g.opts.UserAgent)
@@ -119,4 +116,17 @@ func failure(host string, err error) *Error {
 		err = ue.Err
 	}
 	return &Error{Class: Unknown, Host: host, Err: err}
+}
+
+// OwnHeader tells whether a header belongs to the connection, so that Do sets
+// it or leaves it out whatever a request says. Accept-Encoding is one: the cap
+// and the reader rely on the decompression that setting it would turn off.
+func OwnHeader(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Accept-Encoding", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Authorization",
+		"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	default:
+		return false
+	}
 }

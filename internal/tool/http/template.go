@@ -1,0 +1,160 @@
+package httptool
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// template is a URL with placeholders, cut up by place: what is filled into
+// one part can't reach another.
+type template struct {
+	scheme string
+	host   []piece
+	path   []piece // begins with a slash, or is empty
+	query  []pair
+	sample *url.URL // every placeholder filled with x
+}
+
+// piece is literal text, or the name of a placeholder.
+type piece struct{ text, name string }
+
+// pair is one key=value of the query; a key has no placeholders.
+type pair struct {
+	raw   string // the literal key, as written
+	key   string // decoded
+	bare  bool   // no "="
+	value []piece
+}
+
+func parseTemplate(s string) (template, error) {
+	var t template
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok || scheme != "http" && scheme != "https" {
+		return t, errors.New("it must begin with http:// or https://")
+	}
+	t.scheme = scheme
+	if strings.Contains(rest, "#") {
+		return t, errors.New("a fragment (#…) is never sent: take it out")
+	}
+	if strings.ContainsFunc(rest, func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("\"<>\\^`|", c) }) {
+		return t, errors.New("it holds a character that must be escaped (%XX)")
+	}
+	rest, query, hasQuery := strings.Cut(rest, "?")
+	host, path := rest, ""
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		host, path = rest[:i], rest[i:]
+	}
+	var err error
+	if t.host, err = pieces(host); err != nil {
+		return t, err
+	}
+	if t.path, err = pieces(path); err != nil {
+		return t, err
+	}
+	if hasQuery && query != "" {
+		for part := range strings.SplitSeq(query, "&") {
+			p, err := parsePair(part)
+			if err != nil {
+				return t, err
+			}
+			t.query = append(t.query, p)
+		}
+	}
+	return t, t.try()
+}
+
+func parsePair(part string) (pair, error) {
+	raw, value, hasValue := strings.Cut(part, "=")
+	if strings.ContainsAny(raw, "{}") {
+		return pair{}, errors.New("a placeholder can't stand for a key of the query, only for its value")
+	}
+	key, err := url.QueryUnescape(raw)
+	if err != nil || strings.Contains(part, ";") {
+		return pair{}, errors.New("the query is malformed")
+	}
+	ps, err := pieces(value)
+	return pair{raw: raw, key: key, bare: !hasValue, value: ps}, err
+}
+
+// try fills the template with x and reads it back, so that mistakes in the
+// literal text are found at once.
+func (t *template) try() error {
+	fill := func(ps []piece) string {
+		var b strings.Builder
+		for _, p := range ps {
+			if p.name != "" {
+				b.WriteByte('x')
+			}
+			b.WriteString(p.text)
+		}
+		return b.String()
+	}
+	s := t.scheme + "://" + fill(t.host) + fill(t.path)
+	for i, p := range t.query {
+		s += string("?&"[min(i, 1)]) + p.raw + "=" + fill(p.value)
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return errors.New("it is malformed") // url.Error quotes it
+	}
+	if u.User != nil {
+		return errors.New("it holds credentials (user@): put them in headers")
+	}
+	if u.Hostname() == "" {
+		return errors.New("it has no host")
+	}
+	if _, err := url.ParseQuery(u.RawQuery); err != nil {
+		return errors.New("the query is malformed")
+	}
+	t.sample = u
+	return nil
+}
+
+// pieces cuts text at its {name} placeholders.
+func pieces(s string) ([]piece, error) {
+	var out []piece
+	for s != "" {
+		i := strings.IndexAny(s, "{}")
+		if i < 0 {
+			return append(out, piece{text: s}), nil
+		}
+		if i > 0 {
+			out = append(out, piece{text: s[:i]})
+		}
+		name, rest, ok := strings.Cut(s[i+1:], "}")
+		if s[i] == '}' || !ok || !validName(name) {
+			return nil, fmt.Errorf("a placeholder reads {name}, of letters, digits, _ and -; %q doesn't", s[i:min(len(s), i+20)])
+		}
+		out, s = append(out, piece{name: name}), rest
+	}
+	return out, nil
+}
+
+func validName(s string) bool {
+	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+func (t template) constantHost() bool {
+	return !slices.ContainsFunc(t.host, func(p piece) bool { return p.name != "" })
+}
+
+// names are the placeholders, each once.
+func (t template) names() []string {
+	var out []string
+	add := func(ps []piece) {
+		for _, p := range ps {
+			if p.name != "" && !slices.Contains(out, p.name) {
+				out = append(out, p.name)
+			}
+		}
+	}
+	add(t.host)
+	add(t.path)
+	for _, p := range t.query {
+		add(p.value)
+	}
+	return out
+}
