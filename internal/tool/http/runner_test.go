@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -263,5 +264,36 @@ func TestRun_E5_CapWhileReading(t *testing.T) {
 	res, err := r.Run(t.Context(), tool.Call{})
 	if got := tool.Content(res, 0); err != nil || len(got) > tool.DefaultOutputCap || !strings.HasSuffix(got, "[cut: only the first 32768 bytes were read]") {
 		t.Errorf("%v, %d bytes, …%q", err, len(got), got[len(got)-60:])
+	}
+}
+
+func TestRun_G4_GetWithEffectsIsSentOnce(t *testing.T) {
+	t.Parallel()
+	var lost atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/lost" {
+			lost.Add(1)
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	t.Cleanup(s.Close)
+	g := testGuard(t, hostOf(s.URL))
+	reads, err := New(Config{URL: s.URL + "/ok"}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acts, err := New(Config{URL: s.URL + "/lost", Effect: tool.Unsafe}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A kept connection that dies would make net/http send again.
+	if _, err := reads.Run(t.Context(), tool.Call{}); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := acts.Run(t.Context(), tool.Call{ID: "t.1.1"}); err != nil || !res.Unknown {
+		t.Errorf("%v %+v", err, res)
+	}
+	if n := lost.Load(); n != 1 {
+		t.Errorf("sent %d times", n)
 	}
 }
