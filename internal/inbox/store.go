@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
@@ -20,6 +21,10 @@ type Store interface {
 	// Language is the language that /lang set for the lane, or "".
 	Language(ctx context.Context, lane string) (string, error)
 }
+
+// ErrUnavailable is wrapped by the store's errors while it can't be written:
+// disk full, read-only, too busy.
+var ErrUnavailable = errors.New("the store can't be written now")
 
 // Place says where a message belongs.
 type Place struct {

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/audit"
@@ -16,7 +17,8 @@ import (
 // write checks the lane's fence and returns lease.ErrLost if it is stale.
 type Store interface {
 	// Load is T2: what the lane has to do now.
-	Load(ctx context.Context, l lease.Lane) (Work, error)
+	// historyMax bounds the turns of history.
+	Load(ctx context.Context, l lease.Lane, historyMax int) (Work, error)
 	// Step is T3: it saves the journal, and with a question parks the lane.
 	// Where s.Wait is set and texts of the requester are queued already,
 	// nothing is committed and they are returned instead.
@@ -34,6 +36,10 @@ type Store interface {
 	// KV reads what tools saved.
 	tool.Store
 }
+
+// ErrConflict is what Result returns when a value that a tool read and changed
+// was changed by another call meanwhile.
+var ErrConflict = errors.New("a saved value has changed meanwhile")
 
 // Input is one accepted message.
 type Input struct {

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/parley-bot/parley/internal/lease"
+)
+
+// Ready lists lanes with work that nobody works on.
+func (s *Store) Ready(ctx context.Context, limit int) ([]string, error) {
+	claims := s.db.Claims()
+	return read(ctx, s, func(tx Tx, _ time.Time) (out []string, err error) {
+		err = tx.Rows(`SELECT key FROM lane WHERE ready_at IS NOT NULL ORDER BY ready_at LIMIT ?1`, []any{limit}, func(scan func(...any) error) error {
+			var key string
+			if err := scan(&key); err != nil {
+				return err
+			}
+			if !claims.Taken(key) {
+				out = append(out, key)
+			}
+			return nil
+		})
+		return out, wrap("listing ready lanes", err)
+	})
+}
+
+// Claim is T1. Where one process owns the database it needs no commit: the
+// claim lives in memory, and a restart forgets it.
+func (s *Store) Claim(ctx context.Context, key string) (lease.Lane, bool, error) {
+	claims := s.db.Claims()
+	if !claims.Take(key) {
+		return lease.Lane{}, false, nil
+	}
+	row, err := read(ctx, s, func(tx Tx, _ time.Time) (lane, error) {
+		row, _, err := getLane(tx, key)
+		return row, err
+	})
+	if err != nil || row.ready == 0 {
+		claims.Drop(key)
+		return lease.Lane{}, false, err
+	}
+	return lease.Lane{Key: key, Fence: row.fence, Attempt: row.attempt}, true, nil
+}
+
+// Release gives a lane back.
+func (s *Store) Release(_ context.Context, l lease.Lane) error {
+	s.db.Claims().Drop(l.Key)
+	return nil
+}
+
+// Renew has nothing to do where claims live in memory.
+func (s *Store) Renew(context.Context) ([]string, error) { return nil, nil }
+
+// Waiting counts lanes with work, and open questions.
+func (s *Store) Waiting(ctx context.Context) (lanes, questions int, err error) {
+	lanes, err = read(ctx, s, func(tx Tx, _ time.Time) (n int, err error) {
+		if _, err = tx.Row(`SELECT count(*) FROM lane WHERE ready_at IS NOT NULL`, nil, &n); err != nil {
+			return 0, fmt.Errorf("counting lanes: %w", err)
+		}
+		_, err = tx.Row(`SELECT count(*) FROM wait WHERE state='pending'`, nil, &questions)
+		return n, wrap("counting questions", err)
+	})
+	return lanes, questions, err
+}
+
+// accountTerm is how long an account's lease lasts unless renewed.
+const accountTerm = 30 * time.Second
+
+// LeaseAccount takes or renews the right to receive or to send for an account
+// for 30 s; ok is false while another owner's lease lasts. The fence grows when
+// the owner changes.
+func (s *Store) LeaseAccount(ctx context.Context, account, role, owner string) (fence int64, ok bool, err error) {
+	fence, err = write(ctx, s, account, func(tx Tx, now time.Time) (int64, error) {
+		ok = false
+		var holder string
+		var until, fence int64
+		found, err := tx.Row(`SELECT owner, lease_until, fence FROM account_lease WHERE account=?1 AND role=?2 /*lock*/`, []any{account, role}, &holder, &until, &fence)
+		if err != nil {
+			return 0, fmt.Errorf("reading account lease: %w", err)
+		}
+		if found && holder != owner && until > ms(now) {
+			return fence, nil
+		}
+		if holder != owner {
+			fence++
+		}
+		_, err = tx.Exec(`INSERT INTO account_lease(account, role, owner, lease_until, fence) VALUES(?1, ?2, ?3, ?4, ?5)
+ ON CONFLICT(account, role) DO UPDATE SET owner=?3, lease_until=?4, fence=?5`, account, role, owner, ms(now.Add(accountTerm)), fence)
+		ok = err == nil
+		return fence, wrap("taking account lease", err)
+	})
+	return fence, ok && err == nil, err
+}
+
+// ReleaseAccount ends a lease at once.
+func (s *Store) ReleaseAccount(ctx context.Context, account, role, owner string) error {
+	_, err := write(ctx, s, account, func(tx Tx, _ time.Time) (none, error) {
+		_, err := tx.Exec(`UPDATE account_lease SET lease_until=0 WHERE account=?1 AND role=?2 AND owner=?3`, account, role, owner)
+		return none{}, wrap("releasing account lease", err)
+	})
+	return err
+}
+
+// CountCrash adds one attempt to every lane that had work when the process
+// before this one stopped uncleanly: any of them may have been the reason.
+func (s *Store) CountCrash(ctx context.Context) error {
+	_, err := write(ctx, s, "", func(tx Tx, _ time.Time) (none, error) {
+		_, err := tx.Exec(`UPDATE lane SET head_attempt=head_attempt+1 WHERE ready_at IS NOT NULL`)
+		return none{}, wrap("counting interrupted work", err)
+	})
+	return err
+}

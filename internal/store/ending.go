@@ -1,0 +1,237 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/internal/audit"
+	"github.com/parley-bot/parley/internal/confirm"
+	"github.com/parley-bot/parley/internal/dispatch"
+	"github.com/parley-bot/parley/internal/inbox"
+)
+
+const (
+	qTurnLines = `SELECT user_lines, seq_to FROM turn WHERE id=?1`
+	qTurnEnd   = `UPDATE turn SET state=?2, error=?3, journal=NULL, updated_at=?4 WHERE id=?1`
+	qInboxHead = `SELECT payload FROM inbox WHERE lane=?1 AND seq=?2`
+)
+
+// cutTurn ends the turn of the lane from outside: the one that is saved, or
+// else the head message that may be worked on right now. The fence makes
+// whoever runs it lose. keep stores the person's lines as history.
+func cutTurn(tx Tx, now time.Time, l *lane, why string, keep bool) (had bool, err error) {
+	var lines []string
+	upTo := l.doneSeq
+	switch {
+	case l.turn != "":
+		var saved []byte
+		if _, err := tx.Row(qTurnLines, []any{l.turn}, &saved, &upTo); err != nil {
+			return false, fmt.Errorf("reading turn: %w", err)
+		}
+		if err := json.Unmarshal(saved, &lines); err != nil {
+			return false, fmt.Errorf("decoding turn: %w", err)
+		}
+		if _, err := tx.Exec(qTurnEnd, l.turn, "cancelled", why, ms(now)); err != nil {
+			return false, fmt.Errorf("ending turn: %w", err)
+		}
+	case l.inSeq > l.doneSeq:
+		upTo = l.doneSeq + 1
+		var payload []byte
+		var in channels.Inbound
+		if _, err := tx.Row(qInboxHead, []any{l.key, upTo}, &payload); err != nil {
+			return false, fmt.Errorf("reading message: %w", err)
+		}
+		if err := json.Unmarshal(payload, &in); err != nil {
+			return false, fmt.Errorf("decoding message: %w", err)
+		}
+		lines = []string{in.Text}
+	default:
+		return false, nil
+	}
+	l.turn, l.parked, l.attempt = "", false, 0
+	l.fence++
+	if err := l.advance(tx, upTo); err != nil {
+		return true, err
+	}
+	if !keep {
+		return true, nil
+	}
+	return true, addHistory(tx, now, l, userLines(lines))
+}
+
+// openQuestion is the pending question of the lane's turn.
+func openQuestion(tx Tx, l lane) (waitRow, bool, error) {
+	if l.turn == "" {
+		return waitRow{}, false, nil
+	}
+	return queryWait(tx, qWaitOpen, l.turn)
+}
+
+// endQuestion ends a pending question without an answer, and its turn with it.
+func endQuestion(tx Tx, now time.Time, w waitRow, state confirm.State, why string) (l lane, spoke bool, err error) {
+	spoke, ok, err := endWait(tx, now, w, state, nil)
+	if err != nil || !ok {
+		return l, false, err
+	}
+	l, found, err := getLane(tx, w.Lane)
+	if err != nil || !found {
+		return l, spoke, err
+	}
+	if l.turn == w.Turn {
+		if _, err := cutTurn(tx, now, &l, why, true); err != nil {
+			return l, spoke, err
+		}
+		if err := l.save(tx, now, true); err != nil {
+			return l, spoke, err
+		}
+	}
+	return l, spoke, addEvent(tx, w.ChatKey, cancelled(now, w, why))
+}
+
+func cancelled(now time.Time, w waitRow, why string) audit.Event {
+	return audit.Event{
+		At: ms(now), Type: audit.ConfirmCancelled, Step: w.Step, Turn: w.Turn, Tool: w.Tool, CallID: w.CallID,
+		ChatKey: w.ChatKey, Error: why, DurationMs: max(0, now.Sub(w.Created).Milliseconds()),
+	}
+}
+
+// Expire is T9.
+func (s *Store) Expire(ctx context.Context, limit int) ([]dispatch.Ended, time.Time, error) {
+	type expired struct {
+		ended []dispatch.Ended
+		next  time.Time
+	}
+	peek, err := read(ctx, s, func(tx Tx, now time.Time) (e expired, err error) {
+		e.next, err = nextExpiry(tx)
+		return e, err
+	})
+	if err != nil || peek.next.IsZero() || peek.next.After(s.db.Now()) {
+		return nil, peek.next, err
+	}
+	out, err := write(ctx, s, "", func(tx Tx, now time.Time) (e expired, err error) {
+		due, err := queryWaits(tx, qWaitDue, ms(now), limit)
+		if err != nil {
+			return e, err
+		}
+		for _, w := range due {
+			l, spoke, err := endQuestion(tx, now, w, confirm.Expired, "timeout")
+			if err != nil {
+				return e, err
+			}
+			e.ended = append(e.ended, dispatch.Ended{
+				Lane: w.Lane, ChatKey: w.ChatKey, Channel: l.channel, Tool: w.Tool,
+				More: l.ready != 0, Speak: spoke, Waited: resolved(w, "expired", now).Waited,
+			})
+		}
+		e.next, err = nextExpiry(tx)
+		return e, err
+	})
+	return out.ended, out.next, err
+}
+
+func nextExpiry(tx Tx) (time.Time, error) {
+	var next *int64
+	if _, err := tx.Row(qWaitNext, nil, &next); err != nil || next == nil {
+		return time.Time{}, wrap("reading next expiry", err)
+	}
+	return fromMS(*next), nil
+}
+
+// Command carries out a chat command.
+func (s *Store) Command(ctx context.Context, c inbox.Command) (inbox.Accepted, error) {
+	return write(ctx, s, c.Place.Lane, func(tx Tx, now time.Time) (inbox.Accepted, error) {
+		return command(tx, now, c)
+	})
+}
+
+func command(tx Tx, now time.Time, c inbox.Command) (inbox.Accepted, error) {
+	acc := inbox.Accepted{Outcome: inbox.Commanded, Logged: true, Did: true}
+	if fresh, err := remember(tx, now, c.DedupeKey); err != nil || !fresh {
+		return inbox.Accepted{Outcome: inbox.Duplicate}, err
+	}
+	if err := logUser(tx, now, c.Place, c.In); err != nil {
+		return acc, err
+	}
+	if c.Action != inbox.ActSay {
+		l, found, err := getLane(tx, c.Place.Lane)
+		if err != nil {
+			return acc, err
+		}
+		if !found {
+			l = lane{key: c.Place.Lane, channel: c.Place.Channel, chatKey: c.Place.ChatKey}
+		}
+		if err := act(tx, now, c, &l, &acc); err != nil {
+			return acc, err
+		}
+		if err := l.save(tx, now, found); err != nil {
+			return acc, err
+		}
+		acc.Wake = l.ready != 0
+	}
+	parts := c.Say
+	if !acc.Did && c.SayNothing != nil {
+		parts = c.SayNothing
+	}
+	acc.Speak = true
+	_, err := say(tx, now, c.Place.Channel, c.Place.ChatKey, parts, saying{})
+	return acc, err
+}
+
+func act(tx Tx, now time.Time, c inbox.Command, l *lane, acc *inbox.Accepted) error {
+	switch c.Action {
+	case inbox.ActLang:
+		l.lang = c.Lang
+		return nil
+	case inbox.ActReset:
+		if err := supersede(tx, now, l, "reset", acc); err != nil {
+			return err
+		}
+		_, err := cutTurn(tx, now, l, "reset", false)
+		if err != nil {
+			return err
+		}
+		acc.Cut = true
+		return forget(tx, l)
+	case inbox.ActCancel:
+		if err := supersede(tx, now, l, "cancelled", acc); err != nil {
+			return err
+		}
+		had, err := cutTurn(tx, now, l, "cancelled", true)
+		acc.Cut, acc.Did = had, had
+		return err
+	default:
+		return fmt.Errorf("unknown chat command action %q", c.Action)
+	}
+}
+
+// supersede ends the question of the lane's turn, if it waits for one.
+func supersede(tx Tx, now time.Time, l *lane, why string, acc *inbox.Accepted) error {
+	w, ok, err := openQuestion(tx, *l)
+	if err != nil || !ok {
+		return err
+	}
+	if _, _, err := endWait(tx, now, w, confirm.Superseded, nil); err != nil {
+		return err
+	}
+	acc.Resolved = resolved(w, "superseded", now)
+	return addEvent(tx, w.ChatKey, cancelled(now, w, why))
+}
+
+// forget drops what the session knows: what waits, history, remembered runs.
+// The fence moves even where no turn was found: one may just be starting.
+func forget(tx Tx, l *lane) error {
+	if _, err := tx.Exec(`DELETE FROM inbox WHERE lane=?1 AND seq>?2`, l.key, l.doneSeq); err != nil {
+		return fmt.Errorf("dropping queue: %w", err)
+	}
+	l.doneSeq = l.inSeq
+	l.over = false
+	l.fence++
+	if _, err := tx.Exec(`DELETE FROM history WHERE lane=?1`, l.key); err != nil {
+		return fmt.Errorf("dropping history: %w", err)
+	}
+	_, err := tx.Exec(`DELETE FROM run WHERE lane=?1`, l.key)
+	return wrap("dropping remembered runs", err)
+}

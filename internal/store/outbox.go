@@ -1,0 +1,263 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/internal/confirm"
+	"github.com/parley-bot/parley/internal/outbox"
+)
+
+// chat is a chat's row.
+type chat struct {
+	key, channel         string
+	outSeq, sentSeq, log int64
+}
+
+func getChat(tx Tx, key string) (c chat, ok bool, err error) {
+	c.key = key
+	ok, err = tx.Row(`SELECT channel, out_seq, sent_seq, log_n FROM chat WHERE key=?1 /*lock*/`, []any{key},
+		&c.channel, &c.outSeq, &c.sentSeq, &c.log)
+	return c, ok, wrap("reading chat", err)
+}
+
+func (c *chat) save(tx Tx) error {
+	_, err := tx.Exec(`UPDATE chat SET sent_seq=?2, log_n=?3 WHERE key=?1`, c.key, c.sentSeq, c.log)
+	return wrap("writing chat", err)
+}
+
+const (
+	openStates = `('queued','sending')`
+	qOutFirst  = `SELECT seq FROM outbox WHERE chat=?1 AND seq>?2 AND state IN ` + openStates + ` ORDER BY seq LIMIT 1`
+	qOutGet    = `SELECT kind, payload, edit_of, state, attempts, maybe, next_at, created_at FROM outbox WHERE chat=?1 AND seq=?2`
+	qOutMark   = `UPDATE outbox SET state='sending', attempts=attempts+1, updated_at=?3 WHERE chat=?1 AND seq=?2`
+	qOutTarget = `SELECT platform_id FROM outbox WHERE chat=?1 AND seq=?2`
+)
+
+// pass moves sent_seq up to the first entry that still waits.
+func (c *chat) pass(tx Tx) error {
+	if c.sentSeq >= c.outSeq {
+		return nil
+	}
+	var first int64
+	ok, err := tx.Row(qOutFirst, []any{c.key, c.sentSeq}, &first)
+	if err != nil {
+		return fmt.Errorf("reading outbox: %w", err)
+	}
+	if ok {
+		c.sentSeq = first - 1
+	} else {
+		c.sentSeq = c.outSeq
+	}
+	return nil
+}
+
+// skipEnded is pass for entries that were withdrawn.
+func skipEnded(tx Tx, chatKey string) error {
+	c, ok, err := getChat(tx, chatKey)
+	if err != nil || !ok {
+		return err
+	}
+	before := c.sentSeq
+	if err := c.pass(tx); err != nil || c.sentSeq == before {
+		return err
+	}
+	return c.save(tx)
+}
+
+// next marks the chat's first waiting entry as sending, where it is due.
+func (c *chat) next(tx Tx, now time.Time) (e outbox.Entry, ok bool, due time.Time, err error) {
+	if c.sentSeq >= c.outSeq {
+		return e, false, due, nil
+	}
+	e = outbox.Entry{ChatKey: c.key, Channel: c.channel, Seq: c.sentSeq + 1}
+	var payload []byte
+	var editOf, nextAt, created int64
+	var state string
+	found, err := tx.Row(qOutGet, []any{c.key, e.Seq}, (*string)(&e.Kind), &payload, &editOf, &state, &e.Attempts, &e.Maybe, &nextAt, &created)
+	if err != nil || !found {
+		return e, false, due, wrap("reading entry", err)
+	}
+	if nextAt > ms(now) {
+		return e, false, fromMS(nextAt), nil
+	}
+	if err := json.Unmarshal(payload, &e.Part); err != nil {
+		return e, false, due, fmt.Errorf("decoding entry %d of chat: %w", e.Seq, err)
+	}
+	if editOf != 0 {
+		if _, err := tx.Row(qOutTarget, []any{c.key, editOf}, (*string)(&e.Target)); err != nil {
+			return e, false, due, fmt.Errorf("reading edited entry: %w", err)
+		}
+	}
+	if _, err := tx.Exec(qOutMark, c.key, e.Seq, ms(now)); err != nil {
+		return e, false, due, fmt.Errorf("marking entry: %w", err)
+	}
+	// Left as sending by a process that died: nobody knows whether it went.
+	e.Maybe = e.Maybe || state == "sending"
+	e.Attempts++
+	e.Created = fromMS(created)
+	return e, true, due, nil
+}
+
+// nexted is what Next returns.
+type nexted struct {
+	e   outbox.Entry
+	ok  bool
+	due time.Time
+}
+
+// Next is T7.
+func (s *Store) Next(ctx context.Context, chatKey string) (outbox.Entry, bool, time.Time, error) {
+	n, err := write(ctx, s, chatKey, func(tx Tx, now time.Time) (n nexted, err error) {
+		c, ok, err := getChat(tx, chatKey)
+		if err != nil || !ok {
+			return n, err
+		}
+		n.e, n.ok, n.due, err = c.next(tx, now)
+		return n, err
+	})
+	return n.e, n.ok, n.due, err
+}
+
+const qOutSent = `UPDATE outbox SET state='sent', payload=NULL, platform_id=?3, updated_at=?4 WHERE chat=?1 AND seq=?2 AND state='sending' RETURNING wait`
+
+// Sent is T8.
+func (s *Store) Sent(ctx context.Context, e outbox.Entry, r channels.Receipt) (outbox.Entry, bool, error) {
+	n, err := write(ctx, s, e.ChatKey, func(tx Tx, now time.Time) (n nexted, err error) {
+		var token string
+		ok, err := tx.Row(qOutSent, []any{e.ChatKey, e.Seq, string(r.ID), ms(now)}, &token)
+		if err != nil {
+			return n, fmt.Errorf("marking entry as sent: %w", err)
+		}
+		c, found, err := getChat(tx, e.ChatKey)
+		if err != nil || !found {
+			return n, err
+		}
+		if ok {
+			if token != "" {
+				if err := questionLeft(tx, now, token, r.ID); err != nil {
+					return n, err
+				}
+			}
+			c.log++
+			entry := channels.LogEntry{N: c.log, ID: r.ID, From: channels.FromBot, Text: e.Part.Text, Buttons: e.Part.Buttons, EditOf: e.Target}
+			if e.Part.Plain != "" {
+				entry.Text = e.Part.Plain
+			}
+			if entry.ID == "" {
+				entry.ID = channels.MessageID(fmt.Sprintf("%s-%d", e.Kind, e.Seq))
+			}
+			if err := logEntry(tx, now, e.ChatKey, entry); err != nil {
+				return n, err
+			}
+		}
+		if c.sentSeq < e.Seq {
+			c.sentSeq = e.Seq
+		}
+		if err := c.pass(tx); err != nil {
+			return n, err
+		}
+		if err := c.save(tx); err != nil {
+			return n, err
+		}
+		n.e, n.ok, n.due, err = c.next(tx, now)
+		return n, err
+	})
+	return n.e, n.ok, err
+}
+
+// questionLeft starts the clock of a question: it counts from here.
+func questionLeft(tx Tx, now time.Time, token string, id channels.MessageID) error {
+	w, ok, err := queryWait(tx, qWaitGet, token)
+	if err != nil || !ok {
+		return err
+	}
+	_, err = tx.Exec(qWaitSent, token, ms(now), string(id), ms(now.Add(w.Timeout)))
+	return wrap("starting question's clock", err)
+}
+
+// Retry puts an entry back.
+func (s *Store) Retry(ctx context.Context, e outbox.Entry, due time.Time, unknown bool, cause string) error {
+	_, err := write(ctx, s, e.ChatKey, func(tx Tx, now time.Time) (none, error) {
+		_, err := tx.Exec(`UPDATE outbox SET state='queued', next_at=?3, maybe=?4, error=?5, updated_at=?6 WHERE chat=?1 AND seq=?2 AND state='sending'`,
+			e.ChatKey, e.Seq, ms(due), e.Maybe || unknown, cause, ms(now))
+		return none{}, wrap("putting entry back", err)
+	})
+	return err
+}
+
+// Failed ends an entry that won't be sent.
+func (s *Store) Failed(ctx context.Context, e outbox.Entry, unknown bool, cause string) (outbox.Failure, error) {
+	return write(ctx, s, e.ChatKey, func(tx Tx, now time.Time) (f outbox.Failure, err error) {
+		state := "failed"
+		if unknown {
+			state = "unknown"
+		}
+		var token string
+		ok, err := tx.Row(`UPDATE outbox SET state=?3, error=?4, updated_at=?5 WHERE chat=?1 AND seq=?2 AND state IN `+openStates+` RETURNING wait`,
+			[]any{e.ChatKey, e.Seq, state, cause, ms(now)}, &token)
+		if err != nil {
+			return f, fmt.Errorf("ending entry: %w", err)
+		}
+		if ok && token != "" && !unknown {
+			if f, err = unasked(tx, now, token); err != nil {
+				return f, err
+			}
+		}
+		c, found, err := getChat(tx, e.ChatKey)
+		if err != nil || !found {
+			return f, err
+		}
+		if err := c.pass(tx); err != nil {
+			return f, err
+		}
+		f.More = c.sentSeq < c.outSeq
+		return f, c.save(tx)
+	})
+}
+
+// unasked cancels the turn whose question can't be shown.
+func unasked(tx Tx, now time.Time, token string) (outbox.Failure, error) {
+	w, ok, err := queryWait(tx, qWaitGet, token)
+	if err != nil || !ok || w.State != confirm.Pending {
+		return outbox.Failure{}, err
+	}
+	l, _, err := endQuestion(tx, now, w, confirm.Expired, "undeliverable")
+	return outbox.Failure{Lane: w.Lane, Ready: l.ready != 0, Tool: w.Tool}, err
+}
+
+// Chats lists chats with something to send, in key order.
+func (s *Store) Chats(ctx context.Context, names []string, after string, limit int) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	args := []any{after, limit}
+	in := make([]string, len(names))
+	for i, n := range names {
+		args = append(args, n)
+		in[i] = fmt.Sprintf("?%d", i+3)
+	}
+	query := `SELECT key FROM chat WHERE sent_seq<out_seq AND key>?1 AND channel IN (` + strings.Join(in, ",") + `) ORDER BY key LIMIT ?2`
+	return read(ctx, s, func(tx Tx, _ time.Time) (out []string, err error) {
+		err = tx.Rows(query, args, func(scan func(...any) error) error {
+			var key string
+			err := scan(&key)
+			out = append(out, key)
+			return err
+		})
+		return out, wrap("listing chats", err)
+	})
+}
+
+// Pending counts entries that wait to be sent.
+func (s *Store) Pending(ctx context.Context) (int, error) {
+	return read(ctx, s, func(tx Tx, _ time.Time) (n int, err error) {
+		_, err = tx.Row(`SELECT coalesce(sum(out_seq-sent_seq),0) FROM chat WHERE sent_seq<out_seq`, nil, &n)
+		return n, wrap("counting outbox", err)
+	})
+}
+

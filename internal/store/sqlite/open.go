@@ -1,0 +1,248 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/google/uuid"
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+
+	"github.com/parley-bot/parley/internal/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Options are what a database file is opened with. The zero value works.
+type Options struct {
+	// Clock is the time that expiry and retention go by. Default time.Now.
+	Clock func() time.Time
+	// Fatal is told why the database can't be trusted any more: the process
+	// must end. Default: nothing, every later call fails.
+	Fatal func(error)
+	// UnsafeFS allows a network file system.
+	UnsafeFS bool
+	// OnCommit, where not nil, is called around each commit with its number,
+	// counted from 1: "before" and "after". Crash tests stop there.
+	OnCommit func(n int64, phase string)
+	// Observe is told of each commit: how long it took and how many calls it
+	// held.
+	Observe func(took time.Duration, calls int)
+	// Readers is how many reading connections are kept. Default 4.
+	Readers int
+}
+
+// DB is an open database file.
+type DB struct {
+	path   string
+	opts   Options
+	lock   *flock.Flock
+	wdb    *sql.DB
+	rdb    *sql.DB
+	reads  chan *conn
+	writer *writer
+	claims claims
+	// Unclean is true where the process before this one didn't close it.
+	unclean bool
+}
+
+// Open opens or creates the file, takes its lock and brings its schema up to
+// date. Errors say what to do about them.
+func Open(ctx context.Context, path string, opts Options) (*DB, error) {
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Readers == 0 {
+		opts.Readers = 4
+	}
+	if err := checkFolder(path, opts.UnsafeFS); err != nil {
+		return nil, err
+	}
+	db := &DB{path: path, opts: opts, lock: flock.New(path + ".lock")}
+	if err := db.takeLock(); err != nil {
+		return nil, err
+	}
+	if err := db.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, explain(err)), db.lock.Unlock())
+	}
+	return db, nil
+}
+
+func checkFolder(path string, unsafeFS bool) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return fmt.Errorf("creating data folder %s: %w", dir, err)
+	}
+	name, network, err := fileSystem(dir)
+	if err != nil {
+		return fmt.Errorf("examining data folder %s: %w", dir, err)
+	}
+	if network && !unsafeFS {
+		return fmt.Errorf("data folder %s is on a network file system (%s), where SQLite's locks can't be trusted: use a local disk, or postgres://, or set store.unsafe_fs", dir, name)
+	}
+	return nil
+}
+
+func (db *DB) takeLock() error {
+	ok, err := db.lock.TryLock()
+	if err != nil {
+		return fmt.Errorf("locking %s: %w (is the folder writable?)", db.lock.Path(), err)
+	}
+	if !ok {
+		holder, _ := os.ReadFile(db.lock.Path()) // only to name it
+		return fmt.Errorf("database %s is in use by another parley process%s: stop that one first, or use postgres:// for several", db.path, pidText(holder))
+	}
+	// The pid is for people; the lock itself is the kernel's.
+	if err := os.WriteFile(db.lock.Path(), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o640); err != nil {
+		return errors.Join(fmt.Errorf("writing %s: %w", db.lock.Path(), err), db.lock.Unlock())
+	}
+	return nil
+}
+
+func pidText(b []byte) string {
+	if pid := strings.TrimSpace(string(b)); pid != "" {
+		return " (pid " + pid + ")"
+	}
+	return ""
+}
+
+// source builds a connection string. SQLite's own defaults are kept unless
+// they cost safety: FULL survives a power cut.
+func source(path string, write bool) string {
+	q := url.Values{}
+	q.Add("_pragma", "busy_timeout(5000)")
+	if write {
+		q.Add("_pragma", "journal_mode(WAL)")
+		q.Add("_pragma", "synchronous(FULL)")
+		q.Add("_pragma", "cache_size(-4000)")
+		q.Add("_pragma", "wal_autocheckpoint(4000)")
+		q.Set("_txlock", "immediate")
+	} else {
+		q.Add("_pragma", "query_only(1)")
+		q.Add("_pragma", "cache_size(-1000)")
+	}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
+}
+
+func (db *DB) open(ctx context.Context) (err error) {
+	if db.wdb, err = sql.Open("sqlite", source(db.path, true)); err != nil {
+		return err
+	}
+	db.wdb.SetMaxOpenConns(1)
+	if err := migrate(ctx, db.wdb); err != nil {
+		return errors.Join(err, db.wdb.Close())
+	}
+	boot, err := db.mark(ctx)
+	if err != nil {
+		return errors.Join(err, db.wdb.Close())
+	}
+	if db.rdb, err = sql.Open("sqlite", source(db.path, false)); err != nil {
+		return errors.Join(err, db.wdb.Close())
+	}
+	wconn, err := newConn(ctx, db.wdb)
+	if err != nil {
+		return errors.Join(err, db.wdb.Close(), db.rdb.Close())
+	}
+	db.reads = make(chan *conn, db.opts.Readers)
+	for range db.opts.Readers {
+		db.reads <- nil // opened when first needed
+	}
+	db.claims.taken = map[string]struct{}{}
+	db.writer = newWriter(wconn, boot, db.opts)
+	go db.writer.run()
+	return nil
+}
+
+func migrate(ctx context.Context, db *sql.DB) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, files)
+	if err != nil {
+		return fmt.Errorf("reading migrations: %w", err)
+	}
+	have, want, err := p.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("reading schema version: %w", err)
+	}
+	if have > want {
+		return fmt.Errorf("its schema is version %d, this parley knows %d: it was written by a newer parley", have, want)
+	}
+	if have == want {
+		return nil
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("bringing schema up to date: %w", err)
+	}
+	return nil
+}
+
+// mark writes this process's boot id, which every batch checks, and learns
+// whether the last process ended in good order.
+func (db *DB) mark(ctx context.Context) (boot string, err error) {
+	boot = uuid.NewString()
+	tx, err := db.wdb.BeginTx(ctx, nil)
+	if err != nil {
+		return "", err
+	}
+	var last string
+	err = tx.QueryRowContext(ctx, `SELECT value FROM meta WHERE name='boot'`).Scan(&last)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", errors.Join(err, tx.Rollback())
+	}
+	db.unclean = last != "" && last != closedCleanly
+	if err := setBoot(ctx, tx, boot); err != nil {
+		return "", errors.Join(err, tx.Rollback())
+	}
+	return boot, tx.Commit()
+}
+
+// closedCleanly stands in place of a boot id after Close.
+const closedCleanly = "closed"
+
+func setBoot(ctx context.Context, tx interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, boot string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO meta(name, value) VALUES('boot', ?1) ON CONFLICT(name) DO UPDATE SET value=?1`, boot)
+	return err
+}
+
+// Unclean tells whether the process before this one was cut short.
+func (db *DB) Unclean() bool { return db.unclean }
+
+// Now is the clock.
+func (db *DB) Now() time.Time { return db.opts.Clock() }
+
+// Claims keeps claims in memory: one process owns the file.
+func (db *DB) Claims() store.Claims { return &db.claims }
+
+// Close finishes what is queued and closes the file. It may be called twice.
+func (db *DB) Close() error {
+	return db.writer.stop(func() error {
+		var errs []error
+		if db.writer.broken() == nil {
+			errs = append(errs, setBoot(context.Background(), db.writer.conn.c, closedCleanly))
+		}
+		errs = append(errs, db.writer.conn.close())
+		for range db.opts.Readers {
+			if c := <-db.reads; c != nil {
+				errs = append(errs, c.close())
+			}
+		}
+		errs = append(errs, db.rdb.Close(), db.wdb.Close(), db.lock.Unlock())
+		return errors.Join(errs...)
+	})
+}

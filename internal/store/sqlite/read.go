@@ -1,0 +1,66 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/parley-bot/parley/internal/store"
+)
+
+// Read runs fn on one snapshot. Connections are opened when first needed.
+func (db *DB) Read(ctx context.Context, fn func(store.Tx) error) error {
+	var c *conn
+	select {
+	case c = <-db.reads:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { db.reads <- c }()
+	if c == nil {
+		var err error
+		if c, err = newConn(ctx, db.rdb); err != nil {
+			return fmt.Errorf("opening a reading connection: %w", explain(err))
+		}
+	}
+	if _, err := c.Exec("BEGIN"); err != nil {
+		return explain(err)
+	}
+	err := fn(c)
+	if _, end := c.Exec("COMMIT"); end != nil && err == nil {
+		err = end
+	}
+	return explain(err)
+}
+
+// claims are lanes that this process works on.
+type claims struct {
+	mu    sync.Mutex
+	taken map[string]struct{}
+}
+
+// Take implements store.Claims.
+func (c *claims) Take(lane string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.taken[lane]; ok {
+		return false
+	}
+	c.taken[lane] = struct{}{}
+	return true
+}
+
+// Drop implements store.Claims.
+func (c *claims) Drop(lane string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.taken, lane)
+}
+
+// Taken implements store.Claims.
+func (c *claims) Taken(lane string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.taken[lane]
+	return ok
+}
