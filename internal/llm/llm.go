@@ -113,3 +113,10 @@ type Usage struct {
 	Input  int
 	Output int
 }
+
+// CardEncoder is a Provider that can show the cards as its API receives them
+// (behaviour A12).
+type CardEncoder interface {
+	// EncodeCards returns the JSON of the request's field that holds them.
+	EncodeCards(tools []Card) (json.RawMessage, error)
+}

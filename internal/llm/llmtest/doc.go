@@ -1,0 +1,7 @@
+// Package llmtest is the conformance suite of llm.Provider: every provider
+// that speaks HTTP runs it against a fake server of its API's dialect.
+//
+// It owns what every provider must make of an answer, of a failure and of a
+// transcript. It doesn't own a dialect: the provider's tests bring a
+// [Backend]. A change of the contract starts here.
+package llmtest
