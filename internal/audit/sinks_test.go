@@ -72,7 +72,7 @@ func TestFile_Rotation(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	s := NewFile(path)
-	defer s.Close() //nolint:errcheck // the test is over
+	defer s.Close()
 	write(t, s, `1`)
 	if err := os.Rename(path, path+".1"); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestFile_HalfALine(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := NewFile(path)
-	defer s.Close() //nolint:errcheck // the test is over
+	defer s.Close()
 	write(t, s, `{"type":"b"}`)
 	if got := read(t, path); got != "{\"type\":\"a\"}\n{\"ty\n{\"type\":\"b\"}\n" {
 		t.Errorf("got %q", got)
@@ -149,7 +149,7 @@ func TestWebhook_D2_SignedBatch(t *testing.T) {
 	srv := httptest.NewServer(r)
 	defer srv.Close()
 	s := NewWebhook(srv.URL, secret.New("canary"), nil)
-	defer s.Close() //nolint:errcheck // the test is over
+	defer s.Close()
 	write(t, s, `{"type":"a"}`, "{\n\"type\": \"b\"}")
 	want := `{"events":[{"type":"a"},{"type":"b"}]}`
 	if len(r.bodies) != 1 || r.bodies[0] != want {
@@ -171,7 +171,7 @@ func TestWebhook_BodiesAreBounded(t *testing.T) {
 	srv := httptest.NewServer(r)
 	defer srv.Close()
 	s := NewWebhook(srv.URL, secret.New("k"), nil)
-	defer s.Close() //nolint:errcheck // the test is over
+	defer s.Close()
 	big := `"` + strings.Repeat("x", 600<<10) + `"`
 	huge := `"` + strings.Repeat("y", 2<<20) + `"`
 	write(t, s, big, big, huge, `1`)

@@ -97,7 +97,7 @@ func (s *Webhook) post(ctx context.Context, body []byte) error {
 		}
 		return fmt.Errorf("post to the audit webhook: %w", err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read
+	defer resp.Body.Close()
 	// Read, so that the connection can be used again.
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 	if resp.StatusCode/100 == 2 {

@@ -47,8 +47,8 @@ func (c *checker) has(path string) bool {
 	return !n.isNull()
 }
 
-func (c *checker) bad(path, format string, args ...any) {
-	c.rep.add(c.at(path), path+": "+format, args...)
+func (c *checker) badf(path, format string, args ...any) {
+	c.rep.addf(c.at(path), path+": "+format, args...)
 }
 
 func (c *checker) check() {
@@ -58,7 +58,7 @@ func (c *checker) check() {
 	c.limits()
 	c.words()
 	if f := c.root.get("model"); f == nil {
-		c.rep.add(c.root.at, "model is missing: which language model answers; for example model: {provider: openai, name: gpt-5-mini, api_key: \"${OPENAI_API_KEY}\"}")
+		c.rep.addf(c.root.at, "model is missing: which language model answers; for example model: {provider: openai, name: gpt-5-mini, api_key: \"${OPENAI_API_KEY}\"}")
 	} else {
 		c.model(&c.cfg.Model, f.val, "model")
 	}
@@ -75,14 +75,14 @@ func (c *checker) server() {
 		c.listen("server.metrics_listen", s.MetricsListen)
 	}
 	if s.MetricsListen != "" && s.MetricsListen == s.Listen {
-		c.bad("server.metrics_listen", "is the same as server.listen; leave it out to serve /metrics there")
+		c.badf("server.metrics_listen", "is the same as server.listen; leave it out to serve /metrics there")
 	}
 	if s.PublicURL != "" {
 		c.url("server.public_url", s.PublicURL, "https", "http")
 		c.cfg.Server.PublicURL = strings.TrimRight(s.PublicURL, "/")
 	}
 	if c.cfg.Demo && !loopback(s.Listen) {
-		c.bad("server.listen", "the built-in demo listens on a loopback address only, such as 127.0.0.1:8080; write a configuration to serve others")
+		c.badf("server.listen", "the built-in demo listens on a loopback address only, such as 127.0.0.1:8080; write a configuration to serve others")
 	}
 }
 
@@ -90,11 +90,11 @@ func (c *checker) listen(path, addr string) {
 	host, port, err := net.SplitHostPort(addr)
 	n, perr := strconv.ParseUint(port, 10, 16)
 	if err != nil || perr != nil || n > 65535 {
-		c.bad(path, "must be host:port, such as 127.0.0.1:8080, :8080 or [::1]:8080")
+		c.badf(path, "must be host:port, such as 127.0.0.1:8080, :8080 or [::1]:8080")
 		return
 	}
 	if strings.ContainsAny(host, "/ @") {
-		c.bad(path, "%q is no host name or address", clip(host))
+		c.badf(path, "%q is no host name or address", clip(host))
 	}
 }
 
@@ -109,13 +109,11 @@ func loopback(addr string) bool {
 }
 
 // url checks an absolute URL without quoting it: it may carry credentials.
-func (c *checker) url(path, raw string, schemes ...string) *url.URL {
+func (c *checker) url(path, raw string, schemes ...string) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
-		c.bad(path, "must be a URL that begins with %s://", strings.Join(schemes, ":// or "))
-		return nil
+		c.badf(path, "must be a URL that begins with %s://", strings.Join(schemes, ":// or "))
 	}
-	return u
 }
 
 func (c *checker) store() {
@@ -123,24 +121,24 @@ func (c *checker) store() {
 	switch {
 	case strings.HasPrefix(u, "sqlite://"):
 		if strings.TrimPrefix(u, "sqlite://") == "" {
-			c.bad("store.url", "names no file; write sqlite://data/parley.db")
+			c.badf("store.url", "names no file; write sqlite://data/parley.db")
 		}
 	case strings.HasPrefix(u, "postgres://"), strings.HasPrefix(u, "postgresql://"):
 		if parsed, err := url.Parse(u); err != nil || strings.Trim(parsed.Path, "/") == "" {
-			c.bad("store.url", "must be postgres://user:password@host/database")
+			c.badf("store.url", "must be postgres://user:password@host/database")
 		}
 	default:
-		c.bad("store.url", "must begin with sqlite:// or postgres://")
+		c.badf("store.url", "must begin with sqlite:// or postgres://")
 	}
 }
 
 func (c *checker) bot() {
 	if _, err := language.Parse(c.cfg.Bot.Lang); err != nil {
-		c.bad("bot.lang", "%q is no language tag such as en or es-CO", clip(c.cfg.Bot.Lang))
+		c.badf("bot.lang", "%q is no language tag such as en or es-CO", clip(c.cfg.Bot.Lang))
 	}
 	for _, lang := range sortedKeys(c.cfg.Locale) {
 		if _, err := language.Parse(lang); err != nil {
-			c.bad("locale."+lang, "%q is no language tag such as en or es-CO", clip(lang))
+			c.badf("locale."+lang, "%q is no language tag such as en or es-CO", clip(lang))
 		}
 	}
 	c.least("bot.history.messages", c.cfg.Bot.History.Messages, 1)
@@ -149,20 +147,20 @@ func (c *checker) bot() {
 
 func (c *checker) least(path string, got, want int) {
 	if got < want {
-		c.bad(path, "must be at least %d", want)
+		c.badf(path, "must be at least %d", want)
 	}
 }
 
 func (c *checker) positive(path string, got time.Duration) {
 	if got <= 0 {
-		c.bad(path, "must be longer than 0")
+		c.badf(path, "must be longer than 0")
 	}
 }
 
 func (c *checker) limits() {
 	c.least("loop.max_steps", c.cfg.Loop.MaxSteps, 1)
 	if c.cfg.Loop.MaxSteps > 50 {
-		c.bad("loop.max_steps", "must be 50 at the most, the hard end of a turn")
+		c.badf("loop.max_steps", "must be 50 at the most, the hard end of a turn")
 	}
 	c.positive("loop.turn_deadline", c.cfg.Loop.TurnDeadline)
 	c.positive("confirm.timeout", c.cfg.Confirm.Timeout)
@@ -171,7 +169,7 @@ func (c *checker) limits() {
 	c.least("limits.queue_per_chat", c.cfg.Limits.QueuePerChat, 1)
 	c.least("limits.workers", c.cfg.Limits.Workers, 1)
 	if c.cfg.Limits.MessageBytes < 1 || c.cfg.Limits.MessageBytes > 1<<20 {
-		c.bad("limits.message_bytes", "must be between 1 and 1MiB")
+		c.badf("limits.message_bytes", "must be between 1 and 1MiB")
 	}
 }
 
@@ -183,7 +181,7 @@ func (c *checker) words() {
 	note := func(path string, list []string) {
 		for _, one := range list {
 			if fold(one) == "" {
-				c.bad(path, "%q holds no word", clip(one))
+				c.badf(path, "%q holds no word", clip(one))
 			}
 			yes[fold(one)] = path
 		}
@@ -191,9 +189,9 @@ func (c *checker) words() {
 	clash := func(path string, list []string) {
 		for _, one := range list {
 			if fold(one) == "" {
-				c.bad(path, "%q holds no word", clip(one))
+				c.badf(path, "%q holds no word", clip(one))
 			} else if other, both := yes[fold(one)]; both {
-				c.bad(path, "%q is in %s too; a word can't be both", clip(one), other)
+				c.badf(path, "%q is in %s too; a word can't be both", clip(one), other)
 			}
 		}
 	}
@@ -231,26 +229,26 @@ func (c *checker) model(m *Model, n *node, path string) {
 	case m.Provider == "script":
 		c.script(m, n, path, at)
 	case m.Name == "" && !given("name"):
-		c.rep.add(n.at, "%s.name is missing: the model to use", path)
+		c.rep.addf(n.at, "%s.name is missing: the model to use", path)
 	}
 	if i >= 0 && Presets()[i].BaseURL == "" && m.BaseURL == "" && !given("base_url") {
-		c.rep.add(n.at, "%s.base_url is missing: provider %s has an address of your own", path, m.Provider)
+		c.rep.addf(n.at, "%s.base_url is missing: provider %s has an address of your own", path, m.Provider)
 	}
 	// A server of one's own may want no key.
 	if !keyless && m.BaseURL == "" && m.APIKey.Empty() && !given("api_key") && !given("api_key_file") {
-		c.rep.add(n.at, "%s.api_key is missing (or api_key_file): provider %s wants a key", path, m.Provider)
+		c.rep.addf(n.at, "%s.api_key is missing (or api_key_file): provider %s wants a key", path, m.Provider)
 	}
 	if m.BaseURL != "" {
 		if u, err := url.Parse(m.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			c.rep.add(at("base_url"), "%s.base_url: must be a URL that begins with https:// or http://", path)
+			c.rep.addf(at("base_url"), "%s.base_url: must be a URL that begins with https:// or http://", path)
 		}
 	}
 	if m.MaxTokens < 1 {
-		c.rep.add(at("max_tokens"), "%s.max_tokens: must be at least 1", path)
+		c.rep.addf(at("max_tokens"), "%s.max_tokens: must be at least 1", path)
 	}
 	if f := n.get("fallback"); f != nil {
 		if path != "model" {
-			c.rep.add(f.at, "%s.fallback: a fallback has none of its own; list all of them under model.fallback", path)
+			c.rep.addf(f.at, "%s.fallback: a fallback has none of its own; list all of them under model.fallback", path)
 			return
 		}
 		for i, item := range f.val.items {
@@ -265,13 +263,13 @@ func (c *checker) model(m *Model, n *node, path string) {
 func (c *checker) script(m *Model, n *node, path string, at func(string) Pos) {
 	if m.Script == "" {
 		if n.get("script") == nil {
-			c.rep.add(n.at, "%s.script is missing: the file with the scripted model's rules", path)
+			c.rep.addf(n.at, "%s.script is missing: the file with the scripted model's rules", path)
 		}
 		return
 	}
 	full := c.cfg.src.resolve(m.Script, at("script"))
 	if err := c.cfg.src.isFile(full); err != nil {
-		c.rep.add(at("script"), "%s.script: can't read %s: %s", path, full, reason(err))
+		c.rep.addf(at("script"), "%s.script: can't read %s: %s", path, full, reason(err))
 		return
 	}
 	m.Script = full
@@ -289,10 +287,10 @@ func (c *checker) known(at Pos, path, word string, known, have []string) bool {
 		return true
 	case slices.Contains(known, word):
 		sorted := slices.Sorted(slices.Values(have))
-		c.rep.add(at, "%s: %q is not available in this build (it has: %s)", path, word, strings.Join(sorted, ", "))
+		c.rep.addf(at, "%s: %q is not available in this build (it has: %s)", path, word, strings.Join(sorted, ", "))
 	default:
 		// The nearest may be one that only another build has.
-		c.rep.add(at, "%s: %q is not known%s", path, clip(word), didYouMean(word, known))
+		c.rep.addf(at, "%s: %q is not known%s", path, clip(word), didYouMean(word, known))
 	}
 	return false
 }
@@ -302,12 +300,12 @@ func (c *checker) audit() {
 	if a.Webhook.URL != "" {
 		c.url("audit.webhook.url", a.Webhook.URL, "https", "http")
 		if a.Webhook.Secret.Empty() && !c.has("audit.webhook.secret") && !c.has("audit.webhook.secret_file") {
-			c.bad("audit.webhook", "secret is missing (or secret_file): batches are signed with it")
+			c.badf("audit.webhook", "secret is missing (or secret_file): batches are signed with it")
 		}
 	}
 	for _, p := range a.Redact {
 		if _, rest, ok := strings.Cut(p, "."); !ok && p != "args" || ok && (!strings.HasPrefix(p, "args.") || slices.Contains(strings.Split(rest, "."), "")) {
-			c.bad("audit.redact", "%q is no path into the arguments, such as args.card or args.items.*.note", clip(p))
+			c.badf("audit.redact", "%q is no path into the arguments, such as args.card or args.items.*.note", clip(p))
 		}
 	}
 }
@@ -322,7 +320,7 @@ func (c *checker) channels() {
 	}
 	for _, key := range sortedKeys(c.cfg.Secrets) {
 		if c.cfg.Secrets[key].Empty() && !c.has("secrets."+key+"_file") {
-			c.bad("secrets."+key, "is empty")
+			c.badf("secrets."+key, "is empty")
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (e Error) Error() string { return e.Pos.String() + ": " + e.Msg }
 const maxErrors = 100
 
 // Errors is all that is wrong with a configuration, in the order of the file.
-type Errors struct {
+type Errors struct { //nolint:errname // it is a list of them
 	List []Error
 	// More counts what was left out past the first hundred.
 	More int
@@ -78,7 +78,7 @@ type report struct {
 	more int
 }
 
-func (r *report) add(at Pos, format string, args ...any) {
+func (r *report) addf(at Pos, format string, args ...any) {
 	if len(r.list) >= maxErrors {
 		r.more++
 		return

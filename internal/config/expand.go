@@ -4,18 +4,18 @@ import "strings"
 
 // expand replaces ${VAR} and ${VAR:-default} in a value; $${ is a literal ${.
 // A default is taken as it is, up to the first }, when the variable is unset
-// or empty. changed tells whether anything was replaced. bad names what is
+// or empty. bad names what is
 // wrong, without any value.
-func expand(s string, env func(string) (string, bool)) (out string, changed bool, bad string) {
+func expand(s string, env func(string) (string, bool)) (out, bad string) {
 	if !strings.Contains(s, "${") {
-		return s, false, ""
+		return s, ""
 	}
 	var b strings.Builder
 	for {
 		i := strings.Index(s, "${")
 		if i < 0 {
 			b.WriteString(s)
-			return b.String(), changed, ""
+			return b.String(), ""
 		}
 		if i > 0 && s[i-1] == '$' {
 			b.WriteString(s[:i-1] + "${")
@@ -25,20 +25,19 @@ func expand(s string, env func(string) (string, bool)) (out string, changed bool
 		b.WriteString(s[:i])
 		body, rest, closed := strings.Cut(s[i+2:], "}")
 		if !closed {
-			return "", false, `"${" without "}"; write $${ for a literal ${`
+			return "", `"${" without "}"; write $${ for a literal ${`
 		}
 		name, def, hasDefault := strings.Cut(body, ":-")
 		if !isVar(name) {
-			return "", false, `"${` + clip(body) + `}" is no variable: write ${NAME} or ${NAME:-default}, and $${ for a literal ${`
+			return "", `"${` + clip(body) + `}" is no variable: write ${NAME} or ${NAME:-default}, and $${ for a literal ${`
 		}
 		val, ok := env(name)
 		switch {
 		case hasDefault && val == "":
 			val = def
 		case !ok:
-			return "", false, "environment variable " + name + " is not set; set it, or give a default as ${" + name + ":-…}"
+			return "", "environment variable " + name + " is not set; set it, or give a default as ${" + name + ":-…}"
 		}
-		changed = true
 		b.WriteString(val)
 		s = rest
 	}

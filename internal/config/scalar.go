@@ -37,9 +37,9 @@ func (d *decoder) expanded(n *node, path string) (string, bool) {
 	if n.literal {
 		return n.value, true
 	}
-	out, _, bad := expand(n.value, d.env)
+	out, bad := expand(n.value, d.env)
 	if bad != "" {
-		d.rep.add(n.at, "%s: %s", name(path), bad)
+		d.rep.addf(n.at, "%s: %s", name(path), bad)
 		return "", false
 	}
 	return out, true
@@ -48,7 +48,7 @@ func (d *decoder) expanded(n *node, path string) (string, bool) {
 // text is the text of a node that must be a scalar.
 func (d *decoder) text(n *node, path string) (string, bool) {
 	if n.kind != yaml.ScalarNode || n.isNull() {
-		d.rep.add(n.at, "%s must be a single value, not %s", name(path), what(n))
+		d.rep.addf(n.at, "%s must be a single value, not %s", name(path), what(n))
 		return "", false
 	}
 	return d.expanded(n, path)
@@ -73,7 +73,7 @@ func (d *decoder) scalar(n *node, v reflect.Value, path string, r rules) {
 		}
 	}
 	if r.oneof != nil && !slices.Contains(r.oneof, s) {
-		d.rep.add(n.at, "%s: %s is not allowed%s", path, shown(n), didYouMean(n.value, r.oneof))
+		d.rep.addf(n.at, "%s: %s is not allowed%s", path, shown(n), didYouMean(n.value, r.oneof))
 		return
 	}
 	if is[secret.String](v.Type()) {
@@ -81,7 +81,7 @@ func (d *decoder) scalar(n *node, v reflect.Value, path string, r rules) {
 		return
 	}
 	if want := d.set(n, v, s); want != "" {
-		d.rep.add(n.at, "%s: %s is not %s", path, shown(n), want)
+		d.rep.addf(n.at, "%s: %s is not %s", path, shown(n), want)
 	}
 }
 
@@ -97,8 +97,8 @@ func (d *decoder) set(n *node, v reflect.Value, s string) (want string) {
 		}
 		v.SetInt(int64(dur))
 	case isText(v.Type()):
-		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s)); err != nil {
-			if w, ok := v.Addr().Interface().(interface{ want() string }); ok {
+		if t, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); !ok || t.UnmarshalText([]byte(s)) != nil {
+			if w, ok := reflect.TypeAssert[interface{ want() string }](v.Addr()); ok {
 				return w.want()
 			}
 			return "valid here"
@@ -188,7 +188,7 @@ func (d *decoder) jsonScalar(b *bytes.Buffer, n *node, path string) bool {
 				return true
 			}
 		}
-		d.rep.add(n.at, "%s: %s is a number that JSON doesn't have", name(path), shown(n))
+		d.rep.addf(n.at, "%s: %s is a number that JSON doesn't have", name(path), shown(n))
 		return false
 	default:
 		b.Write(quote(n.value))

@@ -79,7 +79,7 @@ func (s Section) invalid(rep *report, n *node, err error) {
 			at = f.at
 		}
 	}
-	rep.add(at, "%s: %v", path, err)
+	rep.addf(at, "%s: %v", path, err)
 }
 
 // find follows a dotted path as far as it exists; nil if its first key
@@ -128,7 +128,7 @@ func (c *Channels) fromNode(d *decoder, n *node, path string) {
 		return
 	}
 	if n.kind != yaml.MappingNode {
-		d.rep.add(n.at, "%s must map names to channels, not %s", path, what(n))
+		d.rep.addf(n.at, "%s must map names to channels, not %s", path, what(n))
 		return
 	}
 	for _, f := range n.fields {
@@ -143,10 +143,10 @@ func channel(d *decoder, f field, path string) Channel {
 		Groups Groups   `yaml:"groups"`
 	}{Kind: f.key, Groups: Groups{ReplyTo: "mention", Session: "user"}}
 	if !isName(f.key, 63) {
-		d.rep.add(f.at, "channel name %q: use letters, digits, _ and -, 63 at the most, a letter or digit first", clip(f.key))
+		d.rep.addf(f.at, "channel name %q: use letters, digits, _ and -, 63 at the most, a letter or digit first", clip(f.key))
 	}
 	if !f.val.isNull() && f.val.kind != yaml.MappingNode {
-		d.rep.add(f.val.at, "%s must be a mapping of keys to values, not %s", path, what(f.val))
+		d.rep.addf(f.val.at, "%s must be a mapping of keys to values, not %s", path, what(f.val))
 		f.val = &node{kind: yaml.ScalarNode, tag: "!!null", at: f.val.at}
 	}
 	// The core's keys are decoded here, the adapter's are left alone.
@@ -181,7 +181,7 @@ func (t *Tools) fromNode(d *decoder, n *node, path string) {
 		return
 	}
 	if n.kind != yaml.MappingNode {
-		d.rep.add(n.at, "%s must be a mapping of tools, not %s", path, what(n))
+		d.rep.addf(n.at, "%s must be a mapping of tools, not %s", path, what(n))
 		return
 	}
 	for _, f := range n.fields {
@@ -206,7 +206,7 @@ func (t *Tools) scripts(d *decoder, f field, path string) {
 		return
 	}
 	if f.val.kind != yaml.SequenceNode {
-		d.rep.add(f.val.at, "%s must be a list of files such as [tools.ts]", path)
+		d.rep.addf(f.val.at, "%s must be a list of files such as [tools.ts]", path)
 		return
 	}
 	for _, item := range f.val.items {
@@ -216,11 +216,11 @@ func (t *Tools) scripts(d *decoder, f field, path string) {
 		}
 		full := d.src.resolve(file, item.at)
 		if err := d.src.isFile(full); err != nil {
-			d.rep.add(item.at, "%s: can't read %s: %s", path, full, reason(err))
+			d.rep.addf(item.at, "%s: can't read %s: %s", path, full, reason(err))
 			continue
 		}
 		if slices.Contains(t.Scripts, full) {
-			d.rep.add(item.at, "%s: %s is listed twice", path, full)
+			d.rep.addf(item.at, "%s: %s is listed twice", path, full)
 			continue
 		}
 		t.Scripts = append(t.Scripts, full)

@@ -135,7 +135,7 @@ func TestExpand(t *testing.T) {
 		"${A B:-x}":          `!"${A B:-x}" is no variable`,
 		"ok ${N} then ${No}": "!environment variable No is not set",
 	} {
-		got, _, bad := expand(in, env)
+		got, bad := expand(in, env)
 		if wantBad, isBad := strings.CutPrefix(want, "!"); isBad {
 			if !strings.HasPrefix(bad, wantBad) {
 				t.Errorf("%q: got %q, want %q", in, bad, wantBad)

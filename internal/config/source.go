@@ -48,7 +48,7 @@ func (s source) read(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
 		return nil, errors.New("it is a directory")
 	}
@@ -68,7 +68,7 @@ func (s source) isFile(name string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (l *includer) load(name string) (*node, error) {
 		return nil, nil
 	}
 	if root.kind != yaml.MappingNode {
-		l.rep.add(root.at, "a configuration is a mapping of sections, such as \"server:\"")
+		l.rep.addf(root.at, "a configuration is a mapping of sections, such as \"server:\"")
 		return nil, nil
 	}
 	inc := root.get("include")
@@ -148,12 +148,12 @@ func (l *includer) list(inc *field) []*node {
 
 func (l *includer) include(n *node) *node {
 	if n.kind != yaml.ScalarNode || n.isNull() {
-		l.rep.add(n.at, "include takes a file name or a list of file names")
+		l.rep.addf(n.at, "include takes a file name or a list of file names")
 		return nil
 	}
-	name, _, bad := expand(n.value, l.env)
+	name, bad := expand(n.value, l.env)
 	if bad != "" {
-		l.rep.add(n.at, "include: %s", bad)
+		l.rep.addf(n.at, "include: %s", bad)
 		return nil
 	}
 	full := l.src.resolve(name, n.at)
@@ -161,23 +161,23 @@ func (l *includer) include(n *node) *node {
 	if strings.ContainsAny(name, "*?[") {
 		var err error
 		if names, err = l.src.glob(full); err != nil {
-			l.rep.add(n.at, "include: %q is no file pattern", clip(n.value))
+			l.rep.addf(n.at, "include: %q is no file pattern", clip(n.value))
 			return nil
 		}
 	}
 	var out *node
 	for _, one := range names {
 		if slices.Contains(l.open, one) {
-			l.rep.add(n.at, "include: %s includes itself", one)
+			l.rep.addf(n.at, "include: %s includes itself", one)
 			continue
 		}
 		if l.count++; l.count > maxIncludes {
-			l.rep.add(n.at, "include: more than %d files", maxIncludes)
+			l.rep.addf(n.at, "include: more than %d files", maxIncludes)
 			return out
 		}
 		root, err := l.load(one)
 		if err != nil {
-			l.rep.add(n.at, "include: can't read %s: %s", one, reason(err))
+			l.rep.addf(n.at, "include: can't read %s: %s", one, reason(err))
 		}
 		out = overlay(out, root)
 	}

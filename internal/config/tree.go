@@ -69,7 +69,7 @@ type builder struct {
 func (b *builder) parse(data []byte) *node {
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
-		b.rep.add(Pos{File: b.file}, "can't be read as YAML")
+		b.rep.addf(Pos{File: b.file}, "can't be read as YAML")
 		return nil
 	}
 	var doc, second yaml.Node
@@ -80,7 +80,7 @@ func (b *builder) parse(data []byte) *node {
 		return nil
 	}
 	if err := loader.Load(&second); err == nil {
-		b.rep.add(Pos{File: b.file, Line: second.Line, Col: second.Column}, "a configuration is one YAML document; remove the second (it starts at \"---\")")
+		b.rep.addf(Pos{File: b.file, Line: second.Line, Col: second.Column}, "a configuration is one YAML document; remove the second (it starts at \"---\")")
 	} else if !errors.Is(err, io.EOF) {
 		b.syntax(err)
 	}
@@ -97,11 +97,11 @@ func (b *builder) syntax(err error) {
 		if at.Line > 0 && at.Col == 0 {
 			at.Col = 1
 		}
-		b.rep.add(at, "not valid YAML: %s", le.Message)
+		b.rep.addf(at, "not valid YAML: %s", le.Message)
 		return
 	}
 	// The library's other errors may quote the input.
-	b.rep.add(at, "not valid YAML")
+	b.rep.addf(at, "not valid YAML")
 }
 
 func (b *builder) pos(n *yaml.Node) Pos { return Pos{File: b.file, Line: n.Line, Col: n.Column} }
@@ -112,12 +112,12 @@ func (b *builder) build(n *yaml.Node, depth int) *node {
 	}
 	if b.nodes++; b.nodes > maxNodes || depth > maxDepth {
 		b.full = true
-		b.rep.add(b.pos(n), "the configuration is too large or too deep once its aliases are followed (at most %d values, %d levels)", maxNodes, maxDepth)
+		b.rep.addf(b.pos(n), "the configuration is too large or too deep once its aliases are followed (at most %d values, %d levels)", maxNodes, maxDepth)
 		return nil
 	}
 	if n.Kind == yaml.AliasNode {
 		if n.Alias == nil || slices.Contains(b.open, n.Alias) {
-			b.rep.add(b.pos(n), "alias *%s refers to the value it is part of", n.Value)
+			b.rep.addf(b.pos(n), "alias *%s refers to the value it is part of", n.Value)
 			return nil
 		}
 		return b.build(n.Alias, depth+1)
@@ -141,7 +141,7 @@ func (b *builder) build(n *yaml.Node, depth int) *node {
 		out.value, out.tag = n.Value, n.ShortTag()
 		out.quoted = n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
 		if strings.HasPrefix(out.tag, "!") && !strings.HasPrefix(out.tag, "!!") {
-			b.rep.add(out.at, "unknown YAML tag %s", out.tag)
+			b.rep.addf(out.at, "unknown YAML tag %s", out.tag)
 		}
 	}
 	return out
@@ -157,7 +157,7 @@ func (b *builder) mapping(n *yaml.Node, out *node, depth int) {
 			k = k.Alias
 		}
 		if k.Kind != yaml.ScalarNode {
-			b.rep.add(at, "a key must be plain text")
+			b.rep.addf(at, "a key must be plain text")
 			continue
 		}
 		if k.Value == "<<" && k.ShortTag() == "!!merge" {
@@ -165,7 +165,7 @@ func (b *builder) mapping(n *yaml.Node, out *node, depth int) {
 			continue
 		}
 		if first, dup := seen[k.Value]; dup {
-			b.rep.add(at, "duplicate key %q; it is first given at line %d", clip(k.Value), first.Line)
+			b.rep.addf(at, "duplicate key %q; it is first given at line %d", clip(k.Value), first.Line)
 			continue
 		}
 		seen[k.Value] = at
@@ -191,7 +191,7 @@ func (b *builder) merge(m *yaml.Node, out *node, seen map[string]Pos, depth int)
 	}
 	for _, one := range maps {
 		if one.kind != yaml.MappingNode {
-			b.rep.add(b.pos(m), "<< merges a mapping or a list of mappings")
+			b.rep.addf(b.pos(m), "<< merges a mapping or a list of mappings")
 			return
 		}
 		for _, f := range one.fields {

@@ -61,7 +61,7 @@ func (s *Server) recoverer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := &statusWriter{ResponseWriter: w}
 		start := time.Now()
-		defer func() {
+		defer func() { //nolint:contextcheck // WriteError takes none
 			v := recover()
 			route := chi.RouteContext(r.Context()).RoutePattern()
 			if v == nil {
@@ -145,7 +145,7 @@ func (s *Server) limits(next http.Handler) http.Handler {
 			_ = rc.SetWriteDeadline(time.Time{})
 			ctx, cancel := context.WithCancel(r.Context())
 			defer cancel()
-			defer context.AfterFunc(s.stopping, cancel)()
+			defer context.AfterFunc(s.stopping, cancel)() //nolint:contextcheck // the server's own life
 			r = r.WithContext(ctx)
 		} else {
 			_ = rc.SetWriteDeadline(time.Now().Add(s.cfg.ReadTimeout + s.cfg.WriteTimeout))
