@@ -73,3 +73,20 @@ func Fail(code string, fields map[string]any) Result {
 	}
 	return Result{Failed: true, Value: bytes.TrimSpace(b.Bytes())}
 }
+
+// Capped shortens a value that is over limit bytes (0 or less:
+// [DefaultOutputCap]): it becomes the text that a model would get of it.
+func Capped(res Result, limit int) Result {
+	if limit <= 0 {
+		limit = DefaultOutputCap
+	}
+	if len(res.Value) <= limit {
+		return res
+	}
+	text := content(res.Value)
+	if len(text) <= limit {
+		return res
+	}
+	res.Value = appendString(nil, Cut(text, limit))
+	return res
+}

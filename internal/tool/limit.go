@@ -89,7 +89,7 @@ func (l *Limiter) RunLimited(ctx context.Context, r Runner, call Call, timeout t
 		<-back
 		l.abandoned.Add(-1)
 	}()
-	return stopped(runCtx, timeout), nil
+	return Stopped(runCtx, timeout), nil
 }
 
 // settle decides between what a run gave and the fact that it was stopped.
@@ -100,16 +100,18 @@ func (l *Limiter) settle(runCtx context.Context, o outcome, timeout time.Duratio
 	if o.err == nil && !o.res.TimedOut && !o.res.Failed {
 		return o.res, nil
 	}
-	res := stopped(runCtx, timeout)
-	res.Unknown = o.res.Unknown
+	res := Stopped(runCtx, timeout)
+	res.Unknown, res.Pure = o.res.Unknown, o.res.Pure
 	return res, nil
 }
 
-func stopped(runCtx context.Context, timeout time.Duration) Result {
-	if errors.Is(context.Cause(runCtx), ErrTimeout) || errors.Is(context.Cause(runCtx), context.DeadlineExceeded) {
+// Stopped is the failed result of a run whose context ended; timeout is what
+// it had, 0 where that isn't known.
+func Stopped(ctx context.Context, timeout time.Duration) Result {
+	if errors.Is(context.Cause(ctx), ErrTimeout) || errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		res := Fail("timeout", map[string]any{"message": fmt.Sprintf("The tool didn't answer within %s.", timeout)})
 		if timeout <= 0 {
-			res = Fail("timeout", map[string]any{"message": "The time for this turn is over."})
+			res = Fail("timeout", map[string]any{"message": "The tool didn't answer in time."})
 		}
 		res.TimedOut = true
 		return res

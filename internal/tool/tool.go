@@ -82,7 +82,11 @@ type Call struct {
 	ID   string
 	Tool string
 	// Args is the validated value, JSON.
-	Args     json.RawMessage
+	Args json.RawMessage
+	// Raw is what the model wrote, as [Registry.Validate] gave it before a
+	// Parser replaced it. With it a script's handler gets the validator's
+	// own data, also where JSON can't carry it (dates); nil is fine.
+	Raw      json.RawMessage
 	Identity Identity
 	// Lang is the chat's language.
 	Lang string

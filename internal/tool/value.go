@@ -218,3 +218,6 @@ func pointer(path []string) string {
 	}
 	return b.String()
 }
+
+// Pointer is the JSON pointer (RFC 6901) of a path of keys and indexes.
+func Pointer(path ...string) string { return pointer(path) }
