@@ -1,14 +1,20 @@
 package confirm
 
 import (
-	_ "embed"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-//go:embed testdata/answers.txt
-var answers string
+func readAnswers(t testing.TB) string {
+	t.Helper()
+	b, err := os.ReadFile("testdata/answers.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
 
 func defaultWords(t testing.TB) *Words {
 	t.Helper()
@@ -23,7 +29,7 @@ func TestClassify_B3_Answers(t *testing.T) {
 	t.Parallel()
 	w := defaultWords(t)
 	tried := 0
-	for line := range strings.Lines(answers) {
+	for line := range strings.Lines(readAnswers(t)) {
 		line = strings.TrimSuffix(line, "\n")
 		if strings.HasPrefix(line, "#") {
 			continue
@@ -92,6 +98,7 @@ func TestClassify_B3_OwnWords(t *testing.T) {
 		{"apostrophe", nil, nil, []string{"d'accord"}, nil, "D’accord", Yes},
 		{"longer phrase than its start", nil, nil, []string{"mejor"}, nil, "mejor no", No},
 		{"a phrase with a no in it", nil, nil, []string{"no problem"}, nil, "no problem", Yes},
+		{"a phrase that can be read both ways", nil, nil, []string{"no please"}, nil, "no please", Other},
 		{"number with a sign", nil, nil, []string{"+1"}, nil, "+1", Yes},
 		{"emoji", nil, nil, []string{"👍"}, nil, "👍🏽", Yes},
 		{"several emoji", nil, nil, []string{"👍"}, nil, "👍👍", Yes},
@@ -153,7 +160,7 @@ func TestClassify_LongTextIsOtherAndCheap(t *testing.T) {
 }
 
 func FuzzClassify(f *testing.F) {
-	for line := range strings.Lines(answers) {
+	for line := range strings.Lines(readAnswers(f)) {
 		if _, text, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
 			f.Add(text)
 		}

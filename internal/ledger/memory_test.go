@@ -167,7 +167,7 @@ func TestDoneNote_C2(t *testing.T) {
 	untitled := run("3", "cancel", "h", 3*time.Hour, 4*time.Hour)
 	untitled.Title = ""
 	forgotten := run("4", "gone", "h", time.Hour, half)
-	runs := []Run{untitled, order, forgotten, pay}
+	runs := []Run{order, untitled, forgotten, pay}
 
 	want := `Already done in this conversation, newest first:
 - Pay {actions} (pay), just now – outcome uncertain: it may or may not have taken effect
@@ -179,7 +179,7 @@ Don't do any of these again unless the user asks for it explicitly.`
 	if diff := cmp.Diff(want, DoneNote(runs, epoch(), c, "en")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if runs[0].CallID != "3" {
+	if runs[0].CallID != "1" || runs[3].CallID != "2" {
 		t.Error("the caller's runs were reordered")
 	}
 	es := DoneNote(runs, epoch(), c, "es-CO")

@@ -128,6 +128,7 @@ func TestText_G5_BlocksOfCode(t *testing.T) {
 		{"tildes, longer fence", 40, "~~~~ text\n~~~\naaaaaaaaaaaaaaaa\nbbbbbbbbbbbbbbbb\n~~~~", []string{"~~~~ text\n~~~\naaaaaaaaaaaaaaaa\n~~~~", "~~~~ text\nbbbbbbbbbbbbbbbb\n~~~~"}},
 		{"never closed", 24, "```\naaaaaaaaaaaa\nbbbbbbbbbbbb", []string{"```\naaaaaaaaaaaa\n```", "```\nbbbbbbbbbbbb"}},
 		{"one long line", 20, "```\naaaa bbbb cccc dddd\n```", []string{"```\naaaa bbbb\n```", "```\ncccc dddd\n```"}},
+		{"endless indentation", 20, "```\naaaaaaaaaa\n" + strings.Repeat(" ", 50) + "b\n```", []string{"```\naaaaaaaaaa\n```", "```\nb\n```"}},
 		{"blank lines at its end", 20, "```\naaaaaaaa\n\n\n\n\n\n\n\n\n\n```\nend", []string{"```\naaaaaaaa\n```", "end"}},
 		{"backticks within a line aren't a fence", 12, "``` a ``` b\nccccc ddddd", []string{"``` a ``` b", "ccccc ddddd"}},
 		{"fence too long to repeat", 20, "```" + strings.Repeat("x", 15) + "\na\n```", []string{"```" + strings.Repeat("x", 15) + "\na", "```"}},
