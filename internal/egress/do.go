@@ -29,6 +29,8 @@ type Request struct {
 // Response is an answer, whatever its status.
 type Response struct {
 	Status int
+	// URL is the one that answered, after redirects.
+	URL    string
 	Header http.Header
 	// Body is decompressed and complete, or cut at the cap (Truncated).
 	Body      []byte
@@ -72,7 +74,7 @@ func (g *Guard) Do(ctx context.Context, req Request) (Response, error) {
 	if err != nil {
 		return Response{}, &Error{Class: Unknown, Host: u.Host, Err: err}
 	}
-	resp := Response{Status: hresp.StatusCode, Header: hresp.Header, Body: b}
+	resp := Response{Status: hresp.StatusCode, URL: hresp.Request.URL.String(), Header: hresp.Header, Body: b}
 	if int64(len(b)) > limit {
 		resp.Body, resp.Truncated = b[:limit:limit], true
 	}

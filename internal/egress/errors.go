@@ -37,6 +37,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// OutcomeUnknown tells whether a request with effects may have had them.
+func (e *Error) OutcomeUnknown() bool { return e.Class == Unknown }
+
 // Timeout tells whether the time ran out, for net.Error's sake.
 func (e *Error) Timeout() bool {
 	t, ok := errors.AsType[interface {

@@ -112,7 +112,7 @@ func TestDo_RedirectsAreBoundedAndBodiesFollow307(t *testing.T) {
 		t.Errorf("307: %v %q %v", err, resp.Body, resp.SeeOther)
 	}
 	resp, err = g.Do(t.Context(), Request{Method: "POST", URL: "http://" + host + "/done", Body: []byte("order")})
-	if err != nil || string(resp.Body) != "GET " || !resp.SeeOther {
+	if err != nil || string(resp.Body) != "GET " || !resp.SeeOther || resp.URL != "http://"+host+"/echo" {
 		t.Errorf("303: %v %q %v", err, resp.Body, resp.SeeOther)
 	}
 	none := newGuard(t, Options{MaxRedirects: -1}, host)
