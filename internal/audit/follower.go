@@ -162,7 +162,7 @@ func (f *Follower) idle(ctx context.Context) {
 // pause waits before a retry: as long as the sink asked, or with jitter so
 // that many processes don't come back at once.
 func (f *Follower) pause(ctx context.Context, err error, backoff time.Duration) {
-	d := backoff/2 + rand.N(backoff/2) //nolint:gosec // jitter needs no secrecy
+	d := backoff/2 + rand.N(backoff/2)
 	if ra, ok := errors.AsType[retryAfter](err); ok {
 		d = min(max(ra.RetryAfter(), d), 10*maxBackoff)
 	}

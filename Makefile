@@ -1,0 +1,87 @@
+# Everything a contributor or a CI machine does. `make help` lists it.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+GOLANGCI ?= go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+# How often the crash tests kill the daemon.
+CRASH_ROUNDS ?= 40
+# Extra flags for go test, such as -run or -v.
+TESTFLAGS ?=
+
+# Packages that own goroutines are tested under the race detector.
+RACE := ./channels/... ./internal/app/... ./internal/audit/... ./internal/dispatch/... ./internal/egress/... \
+	./internal/httpserver/... ./internal/inbox/... ./internal/llm/... ./internal/outbox/... ./internal/store/... \
+	./internal/tool/... ./internal/turn/...
+
+.PHONY: help
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## start the daemon from the source
+	go run ./cmd/parley serve
+
+.PHONY: build
+build: ## one static binary in bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/parley ./cmd/parley
+
+.PHONY: setup
+setup: ## install what the tests need (Debian, as root): PostgreSQL, Chromium, Node.js, gcc
+	@.ci/setup
+
+.PHONY: test
+test: setup test-go test-e2e ## all tests
+
+.PHONY: test-go
+test-go: ## Go tests, with -race where goroutines are owned
+	@race="$$(go list $(RACE) 2>/dev/null | grep -v /node_modules/)"; \
+	rest="$$(go list ./... | grep -v /node_modules/ | grep -vxF "$$race")"; \
+	set -ex; \
+	go test -count=1 ./internal/layers_test; \
+	go test -race -timeout 10m $(TESTFLAGS) $$race; \
+	go test -timeout 10m $(TESTFLAGS) $$rest
+
+.PHONY: test-e2e
+test-e2e: ## tests in a browser
+	@if [ -f e2e/package.json ]; then cd e2e && npm test; else echo "no e2e/package.json: no browser tests"; fi
+
+.PHONY: bench
+bench: ## benchmarks
+	go test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./...
+
+.PHONY: crash
+crash: ## kill the daemon CRASH_ROUNDS times and count what was lost
+	go test ./e2e/crash -count=1 -timeout 60m -run Crash -rounds=$(CRASH_ROUNDS) $(TESTFLAGS)
+
+.PHONY: fmt
+fmt: ## format
+	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
+
+.PHONY: fmt-check
+fmt-check: ## fail on what isn't formatted
+	@bad="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go'))"; \
+	if [ -n "$$bad" ]; then echo "not formatted (make fmt):"; echo "$$bad"; exit 1; fi
+
+.PHONY: lint
+lint: ## golangci-lint and go vet
+	go vet ./...
+	$(GOLANGCI) run ./...
+
+.PHONY: tidy-check
+tidy-check: ## fail on a go.mod that isn't tidy
+	go mod tidy -diff
+	go mod verify
+
+.PHONY: generate-check
+generate-check: ## fail on generated files that are out of date
+	@before="$$(git diff HEAD | sha256sum; git ls-files -o --exclude-standard)"; \
+	go generate ./... && \
+	after="$$(git diff HEAD | sha256sum; git ls-files -o --exclude-standard)"; \
+	if [ "$$before" != "$$after" ]; then echo "go generate changes files; run it and commit:"; git status --short; exit 1; fi
+
+.PHONY: check
+check: fmt-check lint tidy-check generate-check ## all checks but the tests
