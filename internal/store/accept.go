@@ -19,7 +19,11 @@ func (s *Store) Accept(ctx context.Context, d inbox.Delivery) (inbox.Accepted, e
 		return inbox.Accepted{}, fmt.Errorf("encoding message: %w", err)
 	}
 	return write(ctx, s, d.Place.Lane, func(tx Tx, now time.Time) (inbox.Accepted, error) {
-		return accept(tx, now, d, payload)
+		acc, err := accept(tx, now, d, payload)
+		if acc.Lane == "" {
+			acc.Lane = d.Place.Lane
+		}
+		return acc, err
 	})
 }
 

@@ -2,17 +2,25 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/parley-bot/parley/internal/lease"
 )
 
+// errEnough ends the reading of rows.
+var errEnough = errors.New("enough rows")
+
 // Ready lists lanes with work that nobody works on.
 func (s *Store) Ready(ctx context.Context, limit int) ([]string, error) {
 	claims := s.db.Claims()
 	return read(ctx, s, func(tx Tx, _ time.Time) (out []string, err error) {
-		err = tx.Rows(`SELECT key FROM lane WHERE ready_at IS NOT NULL ORDER BY ready_at LIMIT ?1`, []any{limit}, func(scan func(...any) error) error {
+		// No LIMIT: lanes that are worked on stay in front of those that wait.
+		err = tx.Rows(`SELECT key FROM lane WHERE ready_at IS NOT NULL ORDER BY ready_at`, nil, func(scan func(...any) error) error {
+			if len(out) >= limit {
+				return errEnough
+			}
 			var key string
 			if err := scan(&key); err != nil {
 				return err
@@ -22,6 +30,9 @@ func (s *Store) Ready(ctx context.Context, limit int) ([]string, error) {
 			}
 			return nil
 		})
+		if errors.Is(err, errEnough) {
+			err = nil
+		}
 		return out, wrap("listing ready lanes", err)
 	})
 }

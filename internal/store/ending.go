@@ -34,8 +34,8 @@ func cutTurn(tx Tx, now time.Time, l *lane, why string, keep bool) (had bool, er
 		if err := json.Unmarshal(saved, &lines); err != nil {
 			return false, fmt.Errorf("decoding turn: %w", err)
 		}
-		if _, err := tx.Exec(qTurnEnd, l.turn, "cancelled", why, ms(now)); err != nil {
-			return false, fmt.Errorf("ending turn: %w", err)
+		if err := endTurn(tx, now, l.turn, "cancelled", why); err != nil {
+			return false, err
 		}
 	case l.inSeq > l.doneSeq:
 		upTo = l.doneSeq + 1
@@ -148,7 +148,7 @@ func (s *Store) Command(ctx context.Context, c inbox.Command) (inbox.Accepted, e
 }
 
 func command(tx Tx, now time.Time, c inbox.Command) (inbox.Accepted, error) {
-	acc := inbox.Accepted{Outcome: inbox.Commanded, Logged: true, Did: true}
+	acc := inbox.Accepted{Outcome: inbox.Commanded, Lane: c.Place.Lane, Logged: true, Did: true}
 	if fresh, err := remember(tx, now, c.DedupeKey); err != nil || !fresh {
 		return inbox.Accepted{Outcome: inbox.Duplicate}, err
 	}

@@ -102,8 +102,14 @@ func (l *lane) advance(tx Tx, seq int64) error {
 
 const qInboxTake = `UPDATE inbox SET taken_by=?3 WHERE lane=?1 AND seq=?2`
 
+// plainTurn stands for the id of a turn that was never saved.
+const plainTurn = "-"
+
 // take marks queued messages as consumed by a turn.
 func take(tx Tx, lane, turn string, seqs []int64) error {
+	if turn == "" {
+		turn = plainTurn // the empty id means that nobody took it
+	}
 	for _, seq := range seqs {
 		if _, err := tx.Exec(qInboxTake, lane, seq, turn); err != nil {
 			return fmt.Errorf("taking queued message: %w", err)

@@ -56,8 +56,11 @@ const (
 func savedTurn(tx Tx, row lane) (*turn.Saved, error) {
 	t := &turn.Saved{ID: row.turn}
 	ok, err := tx.Row(qTurnGet, []any{row.turn}, &t.SeqFrom, &t.SeqTo, &t.Version, (*[]byte)(&t.Journal))
-	if err != nil || !ok {
-		return nil, fmt.Errorf("reading turn %s: found %v: %w", row.turn, ok, err)
+	if err != nil {
+		return nil, fmt.Errorf("reading turn %s: %w", row.turn, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("turn %s of lane %s is not there", row.turn, row.key)
 	}
 	if t.Input, err = savedInput(tx, row.key, t.SeqFrom); err != nil {
 		return nil, err

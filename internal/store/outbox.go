@@ -139,7 +139,7 @@ func (s *Store) Sent(ctx context.Context, e outbox.Entry, r channels.Receipt) (o
 		}
 		if ok {
 			if token != "" {
-				if err := questionLeft(tx, now, token, r.ID); err != nil {
+				if err := questionLeft(tx, now, token, e.Seq, r.ID); err != nil {
 					return n, err
 				}
 			}
@@ -155,9 +155,6 @@ func (s *Store) Sent(ctx context.Context, e outbox.Entry, r channels.Receipt) (o
 				return n, err
 			}
 		}
-		if c.sentSeq < e.Seq {
-			c.sentSeq = e.Seq
-		}
 		if err := c.pass(tx); err != nil {
 			return n, err
 		}
@@ -170,22 +167,32 @@ func (s *Store) Sent(ctx context.Context, e outbox.Entry, r channels.Receipt) (o
 	return n.e, n.ok, err
 }
 
-// questionLeft starts the clock of a question: it counts from here.
-func questionLeft(tx Tx, now time.Time, token string, id channels.MessageID) error {
+// questionLeft starts the clock of a question when its last part has left: it
+// counts from here. One that was over before stays over.
+func questionLeft(tx Tx, now time.Time, token string, seq int64, id channels.MessageID) error {
 	w, ok, err := queryWait(tx, qWaitGet, token)
-	if err != nil || !ok {
+	if err != nil || !ok || seq != w.lastSeq {
 		return err
 	}
 	_, err = tx.Exec(qWaitSent, token, ms(now), string(id), ms(now.Add(w.Timeout)))
 	return wrap("starting question's clock", err)
 }
 
-// Retry puts an entry back.
+// Retry puts an entry back, unless it is part of a question that was answered
+// or ended while it was on its way: nobody needs to see that any more.
 func (s *Store) Retry(ctx context.Context, e outbox.Entry, due time.Time, unknown bool, cause string) error {
 	_, err := write(ctx, s, e.ChatKey, func(tx Tx, now time.Time) (none, error) {
-		_, err := tx.Exec(`UPDATE outbox SET state='queued', next_at=?3, maybe=?4, error=?5, updated_at=?6 WHERE chat=?1 AND seq=?2 AND state='sending'`,
-			e.ChatKey, e.Seq, ms(due), e.Maybe || unknown, cause, ms(now))
-		return none{}, wrap("putting entry back", err)
+		var token string
+		ok, err := tx.Row(`UPDATE outbox SET state='queued', next_at=?3, maybe=?4, error=?5, updated_at=?6 WHERE chat=?1 AND seq=?2 AND state='sending' RETURNING wait`,
+			[]any{e.ChatKey, e.Seq, ms(due), e.Maybe || unknown, cause, ms(now)}, &token)
+		if err != nil || !ok || token == "" {
+			return none{}, wrap("putting entry back", err)
+		}
+		w, ok, err := queryWait(tx, qWaitGet, token)
+		if err != nil || !ok || w.State == confirm.Pending {
+			return none{}, err
+		}
+		return none{}, withdraw(tx, now, w)
 	})
 	return err
 }
@@ -260,4 +267,3 @@ func (s *Store) Pending(ctx context.Context) (int, error) {
 		return n, wrap("counting outbox", err)
 	})
 }
-

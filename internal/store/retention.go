@@ -41,10 +41,13 @@ func (k Keep) rules() []rule {
  WHERE i.payload IS NOT NULL AND i.received_at<?1 AND i.seq<=l.done_seq AND l.turn='' LIMIT ?2)`, k.Payload},
 		{`DELETE FROM inbox WHERE (lane, seq) IN (SELECT lane, seq FROM inbox WHERE payload IS NULL AND received_at<?1 LIMIT ?2)`, k.Dedupe},
 		{`DELETE FROM outbox WHERE (chat, seq) IN (SELECT o.chat, o.seq FROM outbox o JOIN chat c ON c.key=o.chat
- WHERE o.updated_at<?1 AND o.seq<=c.sent_seq LIMIT ?2)`, k.Outbox},
+ WHERE o.updated_at<?1 AND o.seq<=c.sent_seq
+ AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.chat_key=o.chat AND w.state='pending' AND o.seq BETWEEN w.first_seq AND w.last_seq)
+ AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.chat=o.chat AND e.seq>c.sent_seq AND e.edit_of=o.seq) LIMIT ?2)`, k.Outbox},
 		{`DELETE FROM call WHERE id IN (SELECT id FROM call WHERE ended_at>0 AND ended_at<?1 AND state<>'unknown' LIMIT ?2)`, k.Turns},
 		{`DELETE FROM call WHERE id IN (SELECT id FROM call WHERE ended_at>0 AND ended_at<?1 LIMIT ?2)`, k.Unknown},
-		{`DELETE FROM wait WHERE token IN (SELECT token FROM wait WHERE state<>'pending' AND ended_at<?1 LIMIT ?2)`, k.Turns},
+		{`DELETE FROM wait WHERE token IN (SELECT w.token FROM wait w WHERE w.state<>'pending' AND w.ended_at<?1
+ AND NOT EXISTS (SELECT 1 FROM turn t WHERE t.id=w.turn AND t.state='running') LIMIT ?2)`, k.Turns},
 		{`DELETE FROM turn WHERE id IN (SELECT id FROM turn WHERE state<>'running' AND updated_at<?1 LIMIT ?2)`, k.Turns},
 		{`DELETE FROM run WHERE (lane, call) IN (SELECT lane, call FROM run WHERE keep_until<?1 LIMIT ?2)`, time.Nanosecond},
 		{`DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at<?1 AND id<=coalesce((SELECT min(id) FROM cursor), id) LIMIT ?2)`, k.Audit},

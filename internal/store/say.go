@@ -15,7 +15,7 @@ import (
 type saying struct {
 	own    bool   // this process sends for the channel
 	editOf int64  // the entries are edits of that one
-	wait   string // token of the question that the last part asks
+	wait   string // token of the question that the parts ask
 }
 
 const (
@@ -48,14 +48,11 @@ func say(tx Tx, now time.Time, channel, chatKey string, parts []channels.Part, h
 		if err != nil {
 			return spoke, fmt.Errorf("encoding what is said: %w", err)
 		}
-		state, attempts, wait := "queued", 0, ""
+		state, attempts := "queued", 0
 		if i == 0 && spoke.Born {
 			state, attempts = "sending", 1
 		}
-		if i == len(parts)-1 {
-			wait = how.wait
-		}
-		if _, err := tx.Exec(qOutInsert, chatKey, seq, kind, payload, how.editOf, wait, state, attempts, false, ms(now)); err != nil {
+		if _, err := tx.Exec(qOutInsert, chatKey, seq, kind, payload, how.editOf, how.wait, state, attempts, false, ms(now)); err != nil {
 			return spoke, fmt.Errorf("queueing what is said: %w", err)
 		}
 	}

@@ -17,16 +17,22 @@ const (
  VALUES(?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8, ?8, '')`
 	qTurnSave   = `UPDATE turn SET version=?2, journal=?3, user_lines=?4, updated_at=?5 WHERE id=?1`
 	qTurnJrnl   = `UPDATE turn SET version=?2, journal=?3, updated_at=?4 WHERE id=?1`
-	qCallInsert = `INSERT INTO call(id, turn, tool, args, effect, state, fence, started_at, ended_at, result) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, NULL)`
-	qCallStart  = `UPDATE call SET state='started', fence=?2, started_at=?3 WHERE id=?1`
-	qCallEnd    = `UPDATE call SET state=?2, result=?3, ended_at=?4 WHERE id=?1`
+	qCallInsert = `INSERT INTO call(id, turn, tool, args, effect, state, fence, started_at, ended_at, result) VALUES(?1, ?2, ?3, ?4, ?5, 'proposed', ?6, 0, 0, NULL)`
+	qCallStart  = `UPDATE call SET state='started', fence=?3, started_at=?4 WHERE id=?1 AND turn=?2 AND state IN ('proposed','started')`
+	qCallEnd    = `UPDATE call SET state=?3, result=?4, ended_at=?5 WHERE id=?1 AND turn=?2`
+	// A call whose turn ends while it runs may have taken effect.
+	qCallsEnd = `UPDATE call SET state=CASE state WHEN 'started' THEN 'unknown' ELSE 'failed' END, ended_at=?2 WHERE turn=?1 AND state IN ('proposed','started')`
 )
 
 // Step is T3.
 func (s *Store) Step(ctx context.Context, l lease.Lane, st turn.Step) (turn.Stepped, error) {
-	return write(ctx, s, l.Key, func(tx Tx, now time.Time) (turn.Stepped, error) {
+	out, err := write(ctx, s, l.Key, func(tx Tx, now time.Time) (turn.Stepped, error) {
 		return step(tx, now, l, st)
 	})
+	if err == nil && st.Wait != nil && len(out.Texts) == 0 {
+		s.db.Claims().Drop(l.Key) // parked: nobody works on the lane
+	}
+	return out, err
 }
 
 func step(tx Tx, now time.Time, l lease.Lane, st turn.Step) (out turn.Stepped, err error) {
@@ -44,12 +50,13 @@ func step(tx Tx, now time.Time, l lease.Lane, st turn.Step) (out turn.Stepped, e
 		return out, err
 	}
 	for _, c := range st.Calls {
-		state, started := turn.CallProposed, int64(0)
-		if c.ID == st.Started {
-			state, started = turn.CallStarted, ms(now)
-		}
-		if _, err := tx.Exec(qCallInsert, c.ID, st.TurnID, c.Tool, []byte(c.Args), string(c.Effect), state, l.Fence, started); err != nil {
+		if _, err := tx.Exec(qCallInsert, c.ID, st.TurnID, c.Tool, []byte(c.Args), string(c.Effect), l.Fence); err != nil {
 			return out, fmt.Errorf("saving call: %w", err)
+		}
+	}
+	if st.Started != "" {
+		if err := startCall(tx, now, l, st.TurnID, st.Started); err != nil {
+			return out, err
 		}
 	}
 	if err := take(tx, row.key, st.TurnID, st.Take); err != nil {
@@ -76,6 +83,9 @@ func saveTurn(tx Tx, now time.Time, row *lane, st turn.Step) error {
 		_, err = tx.Exec(qTurnSave, st.TurnID, st.Version, []byte(st.Journal), lines, ms(now))
 		return wrap("saving turn", err)
 	}
+	if row.turn != "" {
+		return lease.ErrLost
+	}
 	row.turn = st.TurnID
 	_, err = tx.Exec(qTurnInsert, st.TurnID, row.key, st.SeqFrom, st.SeqTo, st.Version, []byte(st.Journal), lines, ms(now))
 	return wrap("saving new turn", err)
@@ -88,6 +98,7 @@ func ask(tx Tx, now time.Time, row *lane, st turn.Step) (turn.Spoke, error) {
 		return spoke, err
 	}
 	row.parked = true
+	row.fence++ // whoever asked has given the lane back
 	return spoke, park(tx, now, st.Wait, spoke.Seq, spoke.Seq+int64(len(st.Say))-1)
 }
 
@@ -136,12 +147,22 @@ func (s *Store) Start(ctx context.Context, l lease.Lane, st turn.Start) error {
 		if err != nil {
 			return none{}, err
 		}
-		if _, err := tx.Exec(qCallStart, st.CallID, l.Fence, ms(now)); err != nil {
-			return none{}, fmt.Errorf("starting call: %w", err)
+		if err := startCall(tx, now, l, st.TurnID, st.CallID); err != nil {
+			return none{}, err
 		}
 		return none{}, addEvents(tx, row.chatKey, st.Events)
 	})
 	return err
+}
+
+// startCall saves the intent to make a call. One that isn't open must not be
+// made.
+func startCall(tx Tx, now time.Time, l lease.Lane, turnID, callID string) error {
+	n, err := tx.Exec(qCallStart, callID, turnID, l.Fence, ms(now))
+	if err == nil && n == 0 {
+		err = fmt.Errorf("call %s is not an open one", callID)
+	}
+	return wrap("starting call", err)
 }
 
 // ownTurn checks the lease, saves the journal and sets the attempts back.
@@ -170,7 +191,7 @@ func (s *Store) Result(ctx context.Context, l lease.Lane, r turn.Result) error {
 		if err != nil {
 			return none{}, err
 		}
-		if _, err := tx.Exec(qCallEnd, r.CallID, r.State, []byte(r.Value), ms(now)); err != nil {
+		if _, err := tx.Exec(qCallEnd, r.CallID, r.TurnID, r.State, []byte(r.Value), ms(now)); err != nil {
 			return none{}, fmt.Errorf("ending call: %w", err)
 		}
 		for _, w := range r.Writes {
@@ -198,9 +219,13 @@ func (s *Store) Late(ctx context.Context, key string, e audit.Event) error {
 
 // Finish is T6.
 func (s *Store) Finish(ctx context.Context, l lease.Lane, f turn.Finish) (turn.Finished, error) {
-	return write(ctx, s, l.Key, func(tx Tx, now time.Time) (turn.Finished, error) {
+	out, err := write(ctx, s, l.Key, func(tx Tx, now time.Time) (turn.Finished, error) {
 		return finish(tx, now, l, f)
 	})
+	if err == nil {
+		s.db.Claims().Drop(l.Key)
+	}
+	return out, err
 }
 
 func finish(tx Tx, now time.Time, l lease.Lane, f turn.Finish) (out turn.Finished, err error) {
@@ -208,18 +233,19 @@ func finish(tx Tx, now time.Time, l lease.Lane, f turn.Finish) (out turn.Finishe
 	if err != nil {
 		return out, err
 	}
-	if f.TurnID != "" && row.turn != f.TurnID {
+	if row.turn != f.TurnID || f.SeqTo <= row.doneSeq {
 		return out, lease.ErrLost
 	}
 	if row.turn != "" {
-		if _, err := tx.Exec(qTurnEnd, row.turn, f.State, f.Error, ms(now)); err != nil {
-			return out, fmt.Errorf("ending turn: %w", err)
+		if err := endTurn(tx, now, row.turn, f.State, f.Error); err != nil {
+			return out, err
 		}
 	}
 	if err := take(tx, row.key, f.TurnID, f.Take); err != nil {
 		return out, err
 	}
 	row.turn, row.parked, row.attempt = "", false, 0
+	row.fence++
 	if err := row.advance(tx, f.SeqTo); err != nil {
 		return out, err
 	}
@@ -239,11 +265,23 @@ func finish(tx Tx, now time.Time, l lease.Lane, f turn.Finish) (out turn.Finishe
 	return out, nil
 }
 
-// userLines makes history lines of what a person wrote.
+// endTurn ends a saved turn, and the calls that it leaves open.
+func endTurn(tx Tx, now time.Time, id, state, why string) error {
+	if _, err := tx.Exec(qTurnEnd, id, state, why, ms(now)); err != nil {
+		return fmt.Errorf("ending turn: %w", err)
+	}
+	_, err := tx.Exec(qCallsEnd, id, ms(now))
+	return wrap("ending turn's calls", err)
+}
+
+// userLines makes history lines of what a person wrote; a picture without a
+// caption leaves none.
 func userLines(texts []string) []turn.Line {
 	out := make([]turn.Line, 0, len(texts))
 	for _, t := range texts {
-		out = append(out, turn.Line{Role: "user", Text: t})
+		if t != "" {
+			out = append(out, turn.Line{Role: "user", Text: t})
+		}
 	}
 	return out
 }

@@ -18,14 +18,14 @@ const (
 	waitColumns = `spec, state, first_seq, last_seq, delivered_at, expires_at, created_at, message_id, answer`
 	qWaitGet    = `SELECT ` + waitColumns + ` FROM wait WHERE token=?1 /*lock*/`
 	qWaitChat   = `SELECT ` + waitColumns + ` FROM wait WHERE chat_key=?1 AND state='pending' ORDER BY created_at, token /*lock*/`
-	qWaitTurn   = `SELECT ` + waitColumns + ` FROM wait WHERE turn=?1 AND state<>'pending' ORDER BY created_at DESC, token LIMIT 1`
+	qWaitTurn   = `SELECT ` + waitColumns + ` FROM wait WHERE turn=?1 AND state<>'pending' ORDER BY last_seq DESC LIMIT 1`
 	qWaitOpen   = `SELECT ` + waitColumns + ` FROM wait WHERE turn=?1 AND state='pending' /*lock*/`
 	qWaitDue    = `SELECT ` + waitColumns + ` FROM wait WHERE state='pending' AND expires_at<=?1 ORDER BY expires_at LIMIT ?2 /*lock skip*/`
 	qWaitNext   = `SELECT min(expires_at) FROM wait WHERE state='pending'`
 	qWaitInsert = `INSERT INTO wait(token, lane, chat_key, turn, state, spec, first_seq, last_seq, delivered_at, expires_at, created_at, message_id, answer)
  VALUES(?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, 0, ?8, ?9, '', NULL)`
 	qWaitEnd  = `UPDATE wait SET state=?2, answer=?3, ended_at=?4 WHERE token=?1 AND state='pending'`
-	qWaitSent = `UPDATE wait SET delivered_at=?2, message_id=?3, expires_at=?4 WHERE token=?1 AND state='pending'`
+	qWaitSent = `UPDATE wait SET delivered_at=?2, message_id=?3, expires_at=?4 WHERE token=?1 AND state='pending' AND expires_at>?2`
 )
 
 // waitRow is a wait with its place in the outbox.
@@ -147,7 +147,7 @@ func resolve(tx Tx, now time.Time, saved confirm.Saved, ans confirm.Answer) (inb
 			return acc, err
 		}
 	}
-	acc.Wake, acc.Speak = true, spoke
+	acc.Wake, acc.Lane, acc.Speak = true, w.Lane, spoke
 	acc.Resolved = resolved(w, string(ans.Outcome), now)
 	return acc, addEvent(tx, w.ChatKey, audit.Event{
 		At: ms(now), Type: eventOf(ans.Outcome), Step: w.Step, Turn: w.Turn, Tool: w.Tool, CallID: w.CallID,
@@ -179,11 +179,7 @@ func resolved(w waitRow, outcome string, now time.Time) *inbox.Resolved {
 // closeQuestion withdraws the parts of a question that have not left, and
 // edits the last one where it has and the channel can.
 func closeQuestion(tx Tx, now time.Time, w waitRow, value string) (spoke bool, err error) {
-	if _, err := tx.Exec(`UPDATE outbox SET state='withdrawn', payload=NULL, updated_at=?4 WHERE chat=?1 AND seq BETWEEN ?2 AND ?3 AND state='queued'`,
-		w.ChatKey, w.firstSeq, w.lastSeq, ms(now)); err != nil {
-		return false, fmt.Errorf("withdrawing question: %w", err)
-	}
-	if err := skipEnded(tx, w.ChatKey); err != nil {
+	if err := withdraw(tx, now, w); err != nil {
 		return false, err
 	}
 	if w.Closing == nil {
@@ -194,8 +190,8 @@ func closeQuestion(tx Tx, now time.Time, w waitRow, value string) (spoke bool, e
 	if err != nil || !ok {
 		return true, wrap("reading question's entry", err)
 	}
-	if state == "withdrawn" || state == "failed" {
-		return true, nil
+	if state != "sending" && state != "sent" {
+		return true, nil // there is nothing to edit, or no telling what
 	}
 	l, _, err := getLane(tx, w.Lane)
 	if err != nil {
@@ -204,6 +200,15 @@ func closeQuestion(tx Tx, now time.Time, w waitRow, value string) (spoke bool, e
 	part := channels.Part{Chat: w.Chat, Text: w.Closing.ClosedText(value)}
 	_, err = say(tx, now, l.channel, w.ChatKey, []channels.Part{part}, saying{editOf: w.lastSeq})
 	return true, err
+}
+
+// withdraw takes back what of a question hasn't left.
+func withdraw(tx Tx, now time.Time, w waitRow) error {
+	if _, err := tx.Exec(`UPDATE outbox SET state='withdrawn', payload=NULL, updated_at=?4 WHERE chat=?1 AND seq BETWEEN ?2 AND ?3 AND state='queued'`,
+		w.ChatKey, w.firstSeq, w.lastSeq, ms(now)); err != nil {
+		return fmt.Errorf("withdrawing question: %w", err)
+	}
+	return skipEnded(tx, w.ChatKey)
 }
 
 func wrap(doing string, err error) error {

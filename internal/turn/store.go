@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/audit"
@@ -194,6 +195,8 @@ type Spoke struct {
 	// true where it is marked as sending: the caller's process sends it.
 	Seq  int64
 	Born bool
+	// Asks is the timeout of the question that the last entry asks.
+	Asks time.Duration
 }
 
 // Finished is what the end of a turn left.

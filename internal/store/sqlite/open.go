@@ -204,7 +204,8 @@ func (db *DB) mark(ctx context.Context) (boot string, err error) {
 		return "", errors.Join(err, tx.Rollback())
 	}
 	db.unclean = last != "" && last != closedCleanly
-	if err := setBoot(ctx, tx, boot); err != nil {
+	const set = `INSERT INTO meta(name, value) VALUES('boot', ?1) ON CONFLICT(name) DO UPDATE SET value=?1`
+	if _, err := tx.ExecContext(ctx, set, boot); err != nil {
 		return "", errors.Join(err, tx.Rollback())
 	}
 	return boot, tx.Commit()
@@ -213,11 +214,14 @@ func (db *DB) mark(ctx context.Context) (boot string, err error) {
 // closedCleanly stands in place of a boot id after Close.
 const closedCleanly = "closed"
 
-func setBoot(ctx context.Context, tx interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, boot string) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO meta(name, value) VALUES('boot', ?1) ON CONFLICT(name) DO UPDATE SET value=?1`, boot)
-	return err
+// markClosed notes that this process ended in good order, unless the file is
+// another's by now.
+func (db *DB) markClosed() error {
+	_, err := db.writer.conn.Exec(`UPDATE meta SET value=?1 WHERE name='boot' AND value=?2`, closedCleanly, db.writer.boot)
+	if err != nil {
+		return fmt.Errorf("marking database as closed: %w", explain(err))
+	}
+	return nil
 }
 
 // Unclean tells whether the process before this one was cut short.
@@ -234,7 +238,7 @@ func (db *DB) Close() error {
 	return db.writer.stop(func() error {
 		var errs []error
 		if db.writer.broken() == nil {
-			errs = append(errs, setBoot(context.Background(), db.writer.conn.c, closedCleanly))
+			errs = append(errs, db.markClosed())
 		}
 		errs = append(errs, db.writer.conn.close())
 		for range db.opts.Readers {

@@ -8,11 +8,13 @@ import (
 	"github.com/parley-bot/parley/internal/store"
 )
 
-// Read runs fn on one snapshot. Connections are opened when first needed.
+// Read implements store.DB. Connections are opened when first needed.
 func (db *DB) Read(ctx context.Context, fn func(store.Tx) error) error {
 	var c *conn
 	select {
 	case c = <-db.reads:
+	case <-db.writer.quit:
+		return errClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -24,13 +26,16 @@ func (db *DB) Read(ctx context.Context, fn func(store.Tx) error) error {
 		}
 	}
 	if _, err := c.Exec("BEGIN"); err != nil {
-		return explain(err)
+		return db.writer.judge(err)
 	}
-	err := fn(c)
+	err := protect(fn, c)
 	if _, end := c.Exec("COMMIT"); end != nil && err == nil {
 		err = end
 	}
-	return explain(err)
+	if err == nil {
+		return nil
+	}
+	return db.writer.judge(err)
 }
 
 // claims are lanes that this process works on.

@@ -40,8 +40,7 @@ type writer struct {
 	quit  chan struct{}
 	ended chan struct{}
 
-	mu     sync.RWMutex // held for reading while a call is put into a queue
-	closed bool
+	mu     sync.Mutex
 	fatal  error
 	once   sync.Once
 	result error
@@ -72,18 +71,29 @@ func (w *writer) do(ctx context.Context, queue chan *call, fn func(store.Tx) err
 	if err := w.put(ctx, queue, c); err != nil {
 		return err
 	}
-	<-c.done
-	return c.err
+	select {
+	case <-c.done:
+		return c.err
+	case <-w.ended:
+	}
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return errClosed // it came when the writer had already gone
+	}
 }
 
+// put queues the call. It holds no lock while it waits for room: who makes
+// that room may need the lock.
 func (w *writer) put(ctx context.Context, queue chan *call, c *call) error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.fatal != nil {
-		return w.fatal
+	if err := w.broken(); err != nil {
+		return err
 	}
-	if w.closed {
+	select {
+	case <-w.quit:
 		return errClosed
+	default:
 	}
 	select {
 	case queue <- c:
@@ -93,6 +103,8 @@ func (w *writer) put(ctx context.Context, queue chan *call, c *call) error {
 	select {
 	case queue <- c:
 		return nil
+	case <-w.quit:
+		return errClosed
 	case <-ctx.Done():
 		return fmt.Errorf("%w: its queue is full: %w", inbox.ErrUnavailable, context.Cause(ctx))
 	}
@@ -221,7 +233,8 @@ func (w *writer) savepoint(c *call) error {
 	return err
 }
 
-// protect keeps a panic in one call from ending the writer.
+// protect keeps a panic in one call from ending the writer, or from leaving a
+// reader's transaction open.
 func protect(fn func(store.Tx) error, tx store.Tx) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -237,33 +250,34 @@ func (w *writer) rollback(cause error) error {
 	return w.judge(cause)
 }
 
-// judge decides whether the process can go on after an error.
+// judge decides whether the process can go on after an error, of a write or of
+// a read. Options.Fatal is told once.
 func (w *writer) judge(err error) error {
 	err = explain(err)
 	if !fatal(err) {
 		return err
 	}
 	w.mu.Lock()
-	w.fatal = err
+	first := w.fatal == nil
+	if first {
+		w.fatal = err
+	}
 	w.mu.Unlock()
-	if w.opts.Fatal != nil {
+	if first && w.opts.Fatal != nil {
 		w.opts.Fatal(err)
 	}
 	return err
 }
 
 func (w *writer) broken() error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.fatal
 }
 
 // stop lets the writer finish, then runs end, once.
 func (w *writer) stop(end func() error) error {
 	w.once.Do(func() {
-		w.mu.Lock()
-		w.closed = true
-		w.mu.Unlock()
 		close(w.quit)
 		<-w.ended
 		w.result = end()
