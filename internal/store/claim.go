@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/parley-bot/parley/internal/lease"
@@ -74,6 +75,15 @@ func (s *Store) Waiting(ctx context.Context) (lanes, questions int, err error) {
 		return n, wrap("counting questions", err)
 	})
 	return lanes, questions, err
+}
+
+// Ping writes something small, to learn whether the store can be written.
+func (s *Store) Ping(ctx context.Context) error {
+	_, err := write(ctx, s, "", func(tx Tx, now time.Time) (none, error) {
+		_, err := tx.Exec(`INSERT INTO meta(name, value) VALUES('ping', ?1) ON CONFLICT(name) DO UPDATE SET value=?1`, strconv.FormatInt(ms(now), 10))
+		return none{}, err
+	})
+	return err
 }
 
 // accountTerm is how long an account's lease lasts unless renewed.

@@ -33,7 +33,7 @@ func (c *chat) save(tx Tx) error {
 const (
 	openStates = `('queued','sending')`
 	qOutFirst  = `SELECT seq FROM outbox WHERE chat=?1 AND seq>?2 AND state IN ` + openStates + ` ORDER BY seq LIMIT 1`
-	qOutGet    = `SELECT kind, payload, edit_of, state, attempts, maybe, next_at, created_at FROM outbox WHERE chat=?1 AND seq=?2`
+	qOutGet    = `SELECT kind, payload, edit_of, wait, state, attempts, maybe, next_at, created_at FROM outbox WHERE chat=?1 AND seq=?2`
 	qOutMark   = `UPDATE outbox SET state='sending', attempts=attempts+1, updated_at=?3 WHERE chat=?1 AND seq=?2`
 	qOutTarget = `SELECT platform_id FROM outbox WHERE chat=?1 AND seq=?2`
 )
@@ -77,8 +77,8 @@ func (c *chat) next(tx Tx, now time.Time) (e outbox.Entry, ok bool, due time.Tim
 	e = outbox.Entry{ChatKey: c.key, Channel: c.channel, Seq: c.sentSeq + 1}
 	var payload []byte
 	var editOf, nextAt, created int64
-	var state string
-	found, err := tx.Row(qOutGet, []any{c.key, e.Seq}, (*string)(&e.Kind), &payload, &editOf, &state, &e.Attempts, &e.Maybe, &nextAt, &created)
+	var token, state string
+	found, err := tx.Row(qOutGet, []any{c.key, e.Seq}, (*string)(&e.Kind), &payload, &editOf, &token, &state, &e.Attempts, &e.Maybe, &nextAt, &created)
 	if err != nil || !found {
 		return e, false, due, wrap("reading entry", err)
 	}
@@ -92,6 +92,13 @@ func (c *chat) next(tx Tx, now time.Time) (e outbox.Entry, ok bool, due time.Tim
 		if _, err := tx.Row(qOutTarget, []any{c.key, editOf}, (*string)(&e.Target)); err != nil {
 			return e, false, due, fmt.Errorf("reading edited entry: %w", err)
 		}
+	}
+	if token != "" {
+		w, _, err := getWait(tx, token)
+		if err != nil {
+			return e, false, due, err
+		}
+		e.Asks = w.Timeout
 	}
 	if _, err := tx.Exec(qOutMark, c.key, e.Seq, ms(now)); err != nil {
 		return e, false, due, fmt.Errorf("marking entry: %w", err)
@@ -148,7 +155,7 @@ func (s *Store) Sent(ctx context.Context, e outbox.Entry, r channels.Receipt) (o
 			if e.Part.Plain != "" {
 				entry.Text = e.Part.Plain
 			}
-			if entry.ID == "" {
+			if entry.ID == "" || e.Kind == outbox.Edit {
 				entry.ID = channels.MessageID(fmt.Sprintf("%s-%d", e.Kind, e.Seq))
 			}
 			if err := logEntry(tx, now, e.ChatKey, entry); err != nil {

@@ -99,6 +99,9 @@ func ask(tx Tx, now time.Time, row *lane, st turn.Step) (turn.Spoke, error) {
 	}
 	row.parked = true
 	row.fence++ // whoever asked has given the lane back
+	if len(st.Say) == 1 {
+		spoke.Asks = st.Wait.Timeout
+	}
 	return spoke, park(tx, now, st.Wait, spoke.Seq, spoke.Seq+int64(len(st.Say))-1)
 }
 

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -77,7 +78,7 @@ func (t *run) prepare(ctx context.Context, c *callState, tl *tool.Tool) (*confir
 			{ID: confirm.ButtonID(token, confirm.ValueNo), Label: t.text(locale.ButtonNo), Value: confirm.ValueNo},
 		}
 	}
-	rendered, err := render.Question(text, shown, t.caps)
+	rendered, err := render.Question(text, shown, t.room(shown))
 	if err != nil {
 		if errors.Is(err, render.ErrTooLong) {
 			err = fmt.Errorf("%w: %w", confirm.ErrTooLong, err)
@@ -94,6 +95,26 @@ func (t *run) prepare(ctx context.Context, c *callState, tl *tool.Tool) (*confir
 		t.afterwards(w, parts[len(parts)-1].Text, shown)
 	}
 	return w, parts, nil
+}
+
+// room is the channel's limits less what a closed question needs for the
+// choice below it, so that the edit never outgrows the message.
+func (t *run) room(shown []channels.Button) channels.Capabilities {
+	caps := t.caps
+	if len(shown) == 0 {
+		return caps
+	}
+	need := 0
+	for _, b := range shown {
+		need = max(need, render.Length("\n→ "+b.Label, caps.Unit))
+	}
+	limits := *caps.Buttons
+	limits.TextMax = cmp.Or(limits.TextMax, caps.TextMax)
+	if limits.TextMax > 2*need {
+		limits.TextMax -= need
+	}
+	caps.Buttons = &limits
+	return caps
 }
 
 // prompt collects what the question is built of. The notice of an earlier run
