@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -12,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
@@ -70,11 +71,36 @@ func TestRoutes(t *testing.T) {
 			}
 			continue
 		}
-		if d := cmp.Diff(tc.want, strings.TrimSpace(body)); d != "" {
+		if d := gocmp.Diff(tc.want, strings.TrimSpace(body)); d != "" {
 			t.Errorf("%s %s (-want +got):\n%s", tc.method, tc.path, d)
 		}
 		if header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s %s: sniffable", tc.method, tc.path)
+		}
+	}
+}
+
+func TestReadyz_G9_StoreTroubleIs503(t *testing.T) {
+	t.Parallel()
+	trouble := ""
+	s, err := New(Config{}, Deps{Ready: func(ctx context.Context) Readiness {
+		if _, bounded := ctx.Deadline(); !bounded {
+			t.Error("the question has no deadline")
+		}
+		return Readiness{Ready: trouble == "", Store: cmp.Or(trouble, "ok")}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Ready again as soon as the trouble is over: nothing is remembered.
+	for _, trouble = range []string{"", "read-only", ""} {
+		want := map[bool]int{true: 200, false: 503}[trouble == ""]
+		for path, code := range map[string]int{"/readyz": want, "/healthz": 200} {
+			w := httptest.NewRecorder()
+			s.main.Handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			if w.Code != code || path == "/readyz" && !strings.Contains(w.Body.String(), cmp.Or(trouble, "ok")) {
+				t.Errorf("%s with %q: %d %s", path, trouble, w.Code, w.Body)
+			}
 		}
 	}
 }

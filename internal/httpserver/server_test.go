@@ -123,7 +123,7 @@ func TestServer_IPv6AndHTTP10(t *testing.T) {
 	}
 }
 
-func TestServer_Stop_WaitsForRequests(t *testing.T) {
+func TestServer_G7_StopWaitsForRequests(t *testing.T) {
 	t.Parallel()
 	entered, leave := make(chan struct{}), make(chan struct{})
 	s := start(t, Config{}, Deps{Webhooks: map[string]http.Handler{"a": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -167,7 +167,7 @@ func TestServer_Stop_WaitsForRequests(t *testing.T) {
 	}
 }
 
-func TestServer_Stop_IsBounded(t *testing.T) {
+func TestServer_G7_StopIsBounded(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
 	s := start(t, Config{}, Deps{Webhooks: map[string]http.Handler{"a": http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
