@@ -140,7 +140,7 @@ func TestFake_WaitsWithoutSleeping(t *testing.T) {
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { // the adapter starts after the person wrote
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			_ = a.Run(ctx, sink)
 		}()
 		if _, err := f.Say(ctx, chat, ana, "hi"); err != nil {

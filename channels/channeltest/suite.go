@@ -132,7 +132,7 @@ func start(t *testing.T, s Setup) *session {
 		if c.Close != nil {
 			c.Close()
 		}
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		http.DefaultClient.CloseIdleConnections()
 		if err := goleak.Find(append([]goleak.Option{before}, s.Leaks...)...); err != nil {
 			t.Errorf("goroutines left behind: %v", err)
 		}

@@ -229,8 +229,8 @@ func TestSend_Interactive(t *testing.T) {
 			_, err := a.Send(t.Context(), channels.Part{Text: "re: " + in.Text})
 			return err
 		})
-	const clear = "\r\x1b[K"
-	want := clear + "you> " + clear + "you> " + clear + "espiga> re: hi\nyou> \n"
+	const wipe = "\r\x1b[K"
+	want := wipe + "you> " + wipe + "you> " + wipe + "espiga> re: hi\nyou> \n"
 	if err != nil || out.String() != want {
 		t.Errorf("Run = %v, printed %q, want %q", err, out.String(), want)
 	}

@@ -65,7 +65,7 @@ func (a *Adapter) postSession(w http.ResponseWriter, r *http.Request) {
 	if !a.decode(w, r, &in) {
 		return
 	}
-	if in.Cookie && !(fromOwnPage(r) && isJSON(r)) {
+	if in.Cookie && (!fromOwnPage(r) || !isJSON(r)) {
 		a.unauthorized(w, r, errCrossSite)
 		return
 	}

@@ -192,7 +192,7 @@ func TestSessions_BoundedPerAddress(t *testing.T) {
 				t.Fatalf("loopback, session %d: %d", i+1, w.Code)
 			}
 		}
-		time.Sleep(10 * time.Second) // the bubble's clock
+		<-time.After(10 * time.Second) // the bubble's clock
 		if w := begin("192.0.2.1:9"); w.Code != 201 {
 			t.Errorf("after the wait: %d", w.Code)
 		}

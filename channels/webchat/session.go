@@ -123,7 +123,7 @@ func (a *Adapter) load(ctx context.Context, token string) (session, error) {
 }
 
 func (a *Adapter) setCookie(w http.ResponseWriter, r *http.Request, token string) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure follows the public URL: on loopback there is no https
 		Name: cookieName, Value: token, Path: a.cfg.Prefix,
 		MaxAge: int(cookieAge.Seconds()), HttpOnly: true,
 		Secure: a.cfg.Secure || r.TLS != nil, SameSite: http.SameSiteLaxMode,
