@@ -160,7 +160,7 @@ func (c *compiler) members(out *argument, n *yaml.Node, names names, budget *int
 		if err != nil {
 			return err
 		}
-		out.object = append(out.object, member{name, a})
+		out.object = append(out.object, member{key.Value, name, a})
 	}
 	for _, m := range merged {
 		if resolved(m).Kind != yaml.MappingNode || depth > 50 {

@@ -19,6 +19,7 @@
 //	    say: "Your last order is number {result.-1.id}."
 //	  - say: I only know bread.
 //
+// A file that is nothing but rules may be the list alone, without the key.
 // The first rule whose conditions all hold answers. Where none does, the call
 // fails (bad_request), so a script for people ends with a rule without when.
 //
@@ -70,7 +71,8 @@
 // left out: nothing in a text, no key in an object, no element in a list. A
 // missing value without ? fails the call (bad_request). A string of args that
 // is one placeholder and nothing else becomes the value itself, a number, an
-// object or a list; elsewhere values are written out as text. {{ and }} are
+// object or a list; a group of digits becomes a number where the tool's schema
+// has an integer or a number there. Elsewhere values are written out as text. {{ and }} are
 // braces, and so is a brace that begins no placeholder.
 //
 //	{1} {2}           groups of text, else all_text, result, assistant, system

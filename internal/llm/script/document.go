@@ -194,7 +194,11 @@ func parse(data []byte, file string) (*document, error) {
 		return nil, located(file, err)
 	}
 	var doc document
-	if err := node.Load(&doc, yaml.WithKnownFields()); err != nil {
+	var into any = &doc
+	if len(node.Content) == 1 && node.Content[0].Kind == yaml.SequenceNode {
+		into = &doc.Rules
+	}
+	if err := node.Load(into, yaml.WithKnownFields()); err != nil {
 		return nil, located(file, err)
 	}
 	return &doc, nil

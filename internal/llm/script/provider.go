@@ -177,7 +177,12 @@ func (c *call) arguments(s scope) (string, error) {
 	case c.args == nil:
 		return "{}", nil
 	}
-	out, _, err := c.args.write(nil, s)
+	for _, card := range s.view.req.Tools {
+		if card.Name == c.tool {
+			s.schema = card.Schema
+		}
+	}
+	out, _, err := c.args.write(nil, s, nil)
 	return string(out), err
 }
 

@@ -19,9 +19,11 @@ type scope struct {
 	match  match
 	lang   string
 	labels map[string]string
-	elem   json.RawMessage // in a line
+	elem   json.RawMessage            // in a line
+	fields map[string]json.RawMessage // of elem, where it is an object
 	n      int
 	depth  int
+	schema json.RawMessage // of the arguments that are being written
 }
 
 // missingError is a value that isn't there.
@@ -31,9 +33,11 @@ func (e *missingError) Error() string { return fmt.Sprintf("{%s} has no value", 
 
 // value finds what r names. ok is false where it isn't there.
 func (s scope) value(r ref) (raw json.RawMessage, ok bool, err error) {
-	if r.field != nil && s.elem != nil {
-		if raw, ok := dig(s.elem, r.field); ok {
-			return raw, true, nil
+	if r.field != nil && s.fields != nil {
+		if raw, ok := s.fields[r.field[0]]; ok {
+			if raw, ok = dig(raw, r.field[1:]); ok {
+				return raw, true, nil
+			}
 		}
 	}
 	switch r.root {
@@ -130,7 +134,8 @@ func (s scope) list(l *list) (text string, found bool, err error) {
 		if i > 0 {
 			b.WriteString(l.join)
 		}
-		inner.elem, inner.n = elem, i+1
+		inner.elem, inner.fields, inner.n = elem, nil, i+1
+		_ = json.Unmarshal(elem, &inner.fields) // other elements have none
 		line, err := inner.text(l.line.in(s.lang))
 		if err != nil {
 			return "", false, fmt.Errorf("lists: %s: %w", l.name, err)
@@ -151,78 +156,4 @@ type list struct {
 	join   string
 	empty  texts // nil: nothing
 	labels map[string]string
-}
-
-// argument is a value in args, ready to be filled in.
-type argument struct {
-	literal  json.RawMessage // a value without placeholders
-	text     *template
-	object   []member // with isObject
-	array    []argument
-	isObject bool
-	isArray  bool
-}
-
-type member struct {
-	key   json.RawMessage
-	value argument
-}
-
-// write appends the JSON of a; ok is false where a is an optional value that
-// isn't there.
-func (a argument) write(out []byte, s scope) (_ []byte, ok bool, err error) {
-	switch {
-	case a.isObject:
-		out = append(out, '{')
-		first := true
-		for _, m := range a.object {
-			before := len(out)
-			if !first {
-				out = append(out, ',')
-			}
-			out = append(append(out, m.key...), ':')
-			if out, ok, err = m.value.write(out, s); err != nil {
-				return nil, false, err
-			}
-			if !ok {
-				out = out[:before]
-				continue
-			}
-			first = false
-		}
-		return append(out, '}'), true, nil
-	case a.isArray:
-		out = append(out, '[')
-		first := true
-		for _, element := range a.array {
-			before := len(out)
-			if !first {
-				out = append(out, ',')
-			}
-			if out, ok, err = element.write(out, s); err != nil {
-				return nil, false, err
-			}
-			if !ok {
-				out = out[:before]
-				continue
-			}
-			first = false
-		}
-		return append(out, ']'), true, nil
-	case a.text != nil:
-		if r, single := a.text.single(); single {
-			raw, ok, err := s.value(r)
-			switch {
-			case err != nil:
-				return nil, false, err
-			case !ok && !r.optional:
-				return nil, false, &missingError{r.text}
-			}
-			return append(out, raw...), ok, nil
-		}
-		text, err := s.text(*a.text)
-		return append(out, quote(text)...), true, err
-	default:
-		return append(out, a.literal...), true, nil
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -117,104 +116,6 @@ func TestScript_I2_UnderstandsNaturalTyping(t *testing.T) {
 	}
 }
 
-func TestExtract_Items(t *testing.T) {
-	t.Parallel()
-	p := load(t, `
-extract:
-  items: {words: {coffee: [coffee, coffees, cafe], cake: [cake, chocolate cake, cakes], bread: [loaf of bread]}, numbers: [en, es], key: p, quantity: q, default: 1}
-rules: [{when: {has: items}, say: "{items}"}, {say: none}]`)
-	for text, want := range map[string]string{
-		"coffee":                       "coffee 1",
-		"a coffee":                     "coffee 1",
-		"2x coffee":                    "coffee 2",
-		"coffee x2":                    "coffee 2",
-		"coffee x 2":                   "coffee 2",
-		"coffee: 2; cake: 3":           "coffee 2, cake 3",
-		"coffee 2, cake 3":             "coffee 2, cake 3",
-		"coffee for 2 people":          "coffee 1",
-		"2 large coffees 3 cakes":      "coffee 2, cake 3",
-		"2 coffees, 1 cake, 1 coffee":  "coffee 3, cake 1",
-		"a dozen cakes":                "cake 12",
-		"2 dozen cakes":                "cake 24",
-		"two dozen cakes":              "cake 24",
-		"half a dozen cakes":           "cake 6",
-		"a half dozen cakes":           "cake 6",
-		"media docena de cafe":         "coffee 6",
-		"un par de cafe":               "coffee 2",
-		"a couple of coffees":          "coffee 2",
-		"twenty-five coffees":          "coffee 25",
-		"treinta y un cafe y dos cake": "coffee 31, cake 2",
-		"one hundred and five coffees": "coffee 105",
-		"doscientos tres cafe":         "coffee 203",
-		"veintidós cafe":               "coffee 22",
-		"5 chocolate cakes":            "cake 5",
-		"1 loaf of bread":              "bread 1",
-		"a loaf, of bread":             "none",
-		"1,000 coffees":                "coffee 1000",
-		"2.5 coffees":                  "coffee 2.5",
-		"2,5 cafe":                     "coffee 2.5",
-		"007 coffees":                  "coffee 7",
-		"-2 coffees":                   "coffee -2",
-		"0 coffees":                    "coffee 0",
-		"99999999999999999999 coffees": "coffee 99999999999999999999",
-		"2 coffees + 2 cakes & coffee": "coffee 3, cake 2",
-		"2 coffees\n3 cakes":           "coffee 2, cake 3",
-		"coffeeshop":                   "none",
-		"5":                            "none",
-		"":                             "none",
-	} {
-		got := answer(t, p, says(text))
-		var items []struct {
-			P string
-			Q json.Number
-		}
-		if json.Unmarshal([]byte(got), &items) == nil {
-			var parts []string
-			for _, i := range items {
-				parts = append(parts, i.P+" "+i.Q.String())
-			}
-			got = strings.Join(parts, ", ")
-		}
-		if got != want {
-			t.Errorf("%q: got %s, want %s", text, got, want)
-		}
-	}
-}
-
-func TestExtract_Others(t *testing.T) {
-	t.Parallel()
-	p := load(t, `
-extract:
-  size: {words: {large: [large, grande], small: [small, pequeño]}}
-  amount: {numbers: [en, es]}
-  name: {pattern: "(?:my name is|me llamo) (\\w[\\p{L}-]*)"}
-  word: {pattern: "h[aeiou]t"}
-  id: {pattern: "#(\\S+)", numeric: true}
-  kept: {words: {large: large}, from: turn}
-  bare: {words: {a: [alpha], b: [beta]}, key: letter}
-rules: [{say: "{size?}|{amount?}|{name?}|{word?}|{id?}|{kept?}|{bare?}"}]`)
-	for text, want := range map[string]string{
-		"un GRANDE, otro pequeno":      "large||||||",
-		"pequen\u0303o":                "small||||||",
-		"change the 2 to three":        "|3|||||",
-		"make it a bit more":           "||||||",
-		"a dozen":                      "|12|||||",
-		"My name is José-María, thank": "||José-María||||",
-		"Me llamo Ñuño":                "||Ñuño||||",
-		"a Hát":                        "|||Hát|||",
-		"#12":                          "|12|||12||",
-		"#abc":                         "||||||",
-		"beta alpha":                   `||||||[{"letter":"b"},{"letter":"a"}]`,
-	} {
-		if got := answer(t, p, says(text)); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-	if got := answer(t, p, says("large"), calls("t", "{}"), replies("t", "no")); got != "|||||large|" {
-		t.Errorf("from: turn reads %q", got)
-	}
-}
-
 func TestScript_I2_RulesAndConditions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -257,41 +158,6 @@ func TestScript_I2_RulesAndConditions(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
-	}
-}
-
-func TestArgs_KeepTypesAndOrder(t *testing.T) {
-	t.Parallel()
-	p := load(t, `
-extract: {n: {numbers: en}}
-rules:
-  - when: {tool: t}
-    call:
-      tool: u
-      args:
-        z: "{result.list}"
-        a: "{result.obj}"
-        num: "{result.num}"
-        text: "n is {result.num}, <&>"
-        gone: "{result.nothing?}"
-        nil: "{result.nil}"
-        list: ["{result.no?}", 1, true, null, 12345678901234567890, 0x10, 1.50, "5", {k: "{n?}"}]
-        <<: {merged: 1, z: 2}
-`)
-	got := answer(t, p, says("x"), returns("t", `{"list": [1, {"b":2,"a":1}], "obj": {"y":1,"x":2}, "num": 1.0, "nil": null}`))
-	want := `u({"z":[1, {"b":2,"a":1}],"a":{"y":1,"x":2},"num":1.0,"text":"n is 1.0, <&>","nil":null,` +
-		`"list":[1,true,null,12345678901234567890,16,1.50,"5",{}],"merged":1})`
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestArgs_AsText(t *testing.T) {
-	t.Parallel()
-	p := load(t, `rules: [{call: {tool: t, args: '{{"product": "{user}'}, stop: length}]`)
-	got, err := p.Generate(t.Context(), llm.Request{Messages: []llm.Message{says("caf")}}, nil)
-	if err != nil || got.Calls[0].Args != `{"product": "caf` || got.Stop != llm.StopLength {
-		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
@@ -431,19 +297,6 @@ func TestNew_SaysWhereItIsWrong(t *testing.T) {
 	_, err := script.New([]byte("rules:\n  - say: \"{a}\"\n  - say: \"{b}\"\n  - when: {text: \"[\"}\n"), "m.yaml")
 	if n := strings.Count(err.Error(), "m.yaml:"); n != 4 {
 		t.Errorf("%d errors are told: %v", n, err)
-	}
-}
-
-func TestArgs_AliasesDontExplode(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	b.WriteString("rules:\n  - call:\n      tool: t\n      args:\n        a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
-	for i := range 8 {
-		n := strconv.Itoa(i)
-		b.WriteString("        a" + strconv.Itoa(i+1) + ": &a" + strconv.Itoa(i+1) + " [" + strings.Repeat("*a"+n+", ", 9) + "*a" + n + "]\n")
-	}
-	if _, err := script.New([]byte(b.String()), "m.yaml"); err == nil {
-		t.Error("taken")
 	}
 }
 
