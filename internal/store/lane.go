@@ -20,15 +20,16 @@ type lane struct {
 	fence   int64
 	turns   int64 // turns in the history
 	lang    string
-	over    bool // the notice of a full queue was given
+	over    bool   // the notice of a full queue was given
+	failure string // of the last turn, where it failed
 }
 
-const qLaneGet = `SELECT channel, chat_key, in_seq, done_seq, coalesce(ready_at,0), turn, parked, head_attempt, fence, turns, lang, noticed FROM lane WHERE key=?1 /*lock*/`
+const qLaneGet = `SELECT channel, chat_key, in_seq, done_seq, coalesce(ready_at,0), turn, parked, head_attempt, fence, turns, lang, noticed, error FROM lane WHERE key=?1 /*lock*/`
 
 func getLane(tx Tx, key string) (l lane, ok bool, err error) {
 	l.key = key
 	ok, err = tx.Row(qLaneGet, []any{key}, &l.channel, &l.chatKey, &l.inSeq, &l.doneSeq, &l.ready,
-		&l.turn, &l.parked, &l.attempt, &l.fence, &l.turns, &l.lang, &l.over)
+		&l.turn, &l.parked, &l.attempt, &l.fence, &l.turns, &l.lang, &l.over, &l.failure)
 	if err != nil {
 		return l, false, fmt.Errorf("reading lane: %w", err)
 	}

@@ -255,6 +255,11 @@ func finish(tx Tx, now time.Time, l lease.Lane, f turn.Finish) (out turn.Finishe
 	if err := addHistory(tx, now, &row, f.Lines); err != nil {
 		return out, err
 	}
+	if row.failure != f.Error {
+		if _, err := tx.Exec(`UPDATE lane SET error=?2 WHERE key=?1`, row.key, f.Error); err != nil {
+			return out, fmt.Errorf("writing lane's error: %w", err)
+		}
+	}
 	if out.Spoke, err = say(tx, now, row.channel, row.chatKey, f.Say, saying{own: f.Own}); err != nil {
 		return out, err
 	}

@@ -19,7 +19,8 @@ CREATE TABLE lane (
   fence        INTEGER NOT NULL,
   turns        INTEGER NOT NULL,
   lang         TEXT    NOT NULL,
-  noticed      INTEGER NOT NULL
+  noticed      INTEGER NOT NULL,
+  error        TEXT    NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
 CREATE INDEX lane_ready ON lane (ready_at) WHERE ready_at IS NOT NULL;
 
