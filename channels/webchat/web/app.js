@@ -95,12 +95,19 @@ const log = new Log({
   },
 });
 
+let busy = false; // the notice is about waiting
 const outbox = new Outbox(api, {
   begun: () => stream.start(0),
-  taken: (item, id) => { log.taken(item, id); notice(''); },
+  taken: (item, id) => {
+    log.taken(item, id);
+    if (busy) notice('');
+    busy = false;
+  },
   waiting: (item, seconds) => {
     log.waiting(item);
-    notice(seconds ? t('busy', { n: seconds }) : '', seconds * 1000);
+    if (!seconds) return;
+    busy = true;
+    notice(t('busy', { n: seconds }), seconds * 1000);
   },
   rejected: (item, code) => {
     log.rejected(item);
