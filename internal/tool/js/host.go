@@ -58,6 +58,9 @@ func (v *vm) serve(op, a, b, c string) (string, error) {
 		return "", errors.New("this works only while a tool runs, not at the top level of a module")
 	}
 	switch op {
+	case "listen":
+		r.listens = true
+		return "", nil
 	case "timer":
 		return "", r.addTimer(a, b)
 	case "fetch":
@@ -230,9 +233,6 @@ func parseURL(href, base string) (string, error) {
 		p.Hash = "#" + f
 	}
 	p.Href = u.String()
-	if u.ForceQuery {
-		p.Href = strings.Replace(p.Href, "?", "", 1)
-	}
 	b, err := json.Marshal(p)
 	return string(b), err
 }

@@ -24,6 +24,7 @@ type Module struct {
 	prog *program
 	log  loggerFor
 
+	compiled bool // not from the cache
 	tools    []tool.Tool
 	findings []tool.Finding
 
@@ -61,6 +62,7 @@ func Load(ctx context.Context, src Source, opts Options) (*Module, error) {
 		}
 	}
 	if m.prog == nil {
+		m.compiled = true
 		if m.prog, err = m.compile(ctx, now); err != nil {
 			return nil, err
 		}

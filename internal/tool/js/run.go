@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -23,6 +24,7 @@ type run struct {
 	// fetches are the requests under way, with what stops each.
 	fetches map[string]context.CancelFunc
 	arrived chan arrival
+	listens bool        // the script waits for the end of its context
 	busy    atomic.Bool // the engine is running: it may be interrupted
 	reply   reply
 	over    bool
@@ -135,7 +137,7 @@ func (v *vm) execute(ctx context.Context, r *run, kind string) (rep reply) {
 			return v.finish(r)
 		}
 		next, due := r.nextTimer()
-		if next == "" && len(r.fetches) == 0 {
+		if next == "" && len(r.fetches) == 0 && !r.listens {
 			v.spoiled = true
 			return reply{failed: true, failure: "the tool waits for something that never comes"}
 		}
@@ -173,14 +175,19 @@ func (v *vm) delivery(id, text string) func() error {
 func (v *vm) step(ctx context.Context, r *run, f func() error) (stopped bool) {
 	for _, part := range []func() error{f, v.jobs} {
 		limit := time.Duration(0)
-		if _, ok := ctx.Deadline(); ok {
-			limit = within(ctx, time.Hour)
+		_, hasDeadline := ctx.Deadline()
+		if hasDeadline {
+			limit = within(ctx, math.MaxInt64)
 		}
 		r.busy.Store(true)
 		interrupted, err := v.enter(limit, part)
 		r.busy.Store(false)
 		if interrupted || (r.over && r.reply.interrupted()) {
 			v.spoiled = true
+			if hasDeadline {
+				// The engine's clock may be a moment ahead of the context's.
+				<-ctx.Done()
+			}
 			return true
 		}
 		if err != nil && !r.over {

@@ -77,10 +77,15 @@ function contextOf(call, info) {
       return next
     },
   })
+  // The host waits for the end of a call only where somebody listens to it.
+  const signal = call.controller.signal
+  const listen = signal.addEventListener.bind(signal)
+  signal.addEventListener = (...args) => { if (!call.over) host('listen'); listen(...args) }
+  Object.defineProperty(signal, 'onabort', { set(fn) { if (typeof fn === 'function') signal.addEventListener('abort', fn) }, get: () => null })
   const log = (level) => (...args) => { host('log', level, format(args)) }
   return {
     tool: info.tool, callId: info.callId, chatKey: info.chatKey, channel: info.channel, lang: info.lang,
-    user: info.user, labels: tools[info.tool]?.labels, signal: call.controller.signal,
+    user: info.user, labels: tools[info.tool]?.labels, signal,
     store: { ...scope('chat'), user: scope('user'), bot: scope('bot') },
     db: new Proxy({}, {
       get(_, name) {

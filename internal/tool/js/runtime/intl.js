@@ -67,7 +67,9 @@ const symbols = {
   es: { USD: 'US$', EUR: '€', VND: '₫' },
 }
 const home = { US: 'USD', PR: 'USD', EC: 'USD', SV: 'USD', PA: 'USD', MX: 'MXN', CO: 'COP', AR: 'ARS', CL: 'CLP', CA: 'CAD', AU: 'AUD', NZ: 'NZD' }
-const places = { BIF: 0, CLP: 0, DJF: 0, GNF: 0, ISK: 0, JPY: 0, KMF: 0, KRW: 0, PYG: 0, RWF: 0, UGX: 0, UYI: 0, VND: 0, VUV: 0, XAF: 0, XOF: 0, XPF: 0, BHD: 3, IQD: 3, JOD: 3, KWD: 3, LYD: 3, OMR: 3, TND: 3 }
+const places = {}
+for (const c of 'AFN ALL BIF CLP COP DJF GNF HUF IDR IQD IRR ISK JPY KMF KPW KRW LAK LBP MGA MMK PKR PYG RWF SLL SOS SYP UGX VND VUV XAF XOF XPF YER'.split(' ')) places[c] = 0
+for (const c of 'BHD JOD KWD LYD OMR TND'.split(' ')) places[c] = 3
 const nbsp = '\u00a0'
 
 function option(o, key, allowed, otherwise) {
@@ -148,17 +150,20 @@ class NumberFormat {
     const minus = negative && o.sign !== 'never' && !(zero && (o.sign === 'exceptZero' || o.sign === 'negative'))
     const plus = !negative && (o.sign === 'always' || (o.sign === 'exceptZero' && !zero))
     const sign = minus ? '-' : plus ? '+' : ''
-    if (o.style === 'percent') return sign + text + (this.#l.es && !decimalPoint.test(this.#l.tag) ? nbsp : '') + '%'
+    const region = /-([a-z]{2}|419)\b/i.exec(this.#l.tag)?.[1].toUpperCase()
+    // Spanish in America is not that of Spain.
+    const america = this.#l.es && region !== undefined && region !== 'ES'
+    if (o.style === 'percent') return sign + text + (this.#l.es && !america ? nbsp : '') + '%'
     if (o.style !== 'currency') return sign + text
-    const region = /-([a-z]{2})\b/i.exec(this.#l.tag)?.[1].toUpperCase()
     let mark = symbols[this.#l.es ? 'es' : 'en'][o.currency] ?? o.currency
+    if (america && !(o.currency === 'USD' && /^(AR|CL|CO|DO)$/.test(region))) mark = o.currency
+    if (region === 'PE' && o.currency === 'PEN') return `${sign}S/${nbsp}${text}`
     if (region && home[region] === o.currency) mark = '$'
     if (o.display === 'narrowSymbol') mark = /^(USD|COP|MXN|ARS|CLP|CAD|AUD|NZD|HKD|UYU)$/.test(o.currency) ? '$' : mark
     if (o.display === 'code') mark = o.currency
     if (o.display === 'name') return `${sign}${text} ${o.currency}`
-    // Spain writes the currency behind the number, America before it.
-    if (this.#l.es && (!region || region === 'ES')) return sign + text + nbsp + mark
-    return sign + mark + (/[A-Z]$/.test(mark) || (this.#l.es && region === 'CO') ? nbsp : '') + text
+    if (this.#l.es && !america) return sign + text + nbsp + mark
+    return sign + mark + (/[A-Z]$/.test(mark) || (america && /^(CO|AR)$/.test(region)) ? nbsp : '') + text
   }
   formatToParts(n) { return [{ type: 'literal', value: this.format(n) }] }
   resolvedOptions() {
@@ -220,7 +225,9 @@ class DateTimeFormat {
       if (fallback !== 'time') Object.assign(o, { year: 'numeric', month: 'numeric', day: 'numeric' })
       if (fallback !== 'date') Object.assign(o, { hour: 'numeric', minute: '2-digit', second: '2-digit' })
     }
-    o.spoken = dateStyle === 'full' || dateStyle === 'long'
+    o.between = ', '
+    if (dateStyle === 'full' && !this.#l.es) o.between = ' at '
+    if (dateStyle === 'long') o.between = this.#l.es ? ' a las ' : ' at '
     o.h12 = o.hour12 ?? (o.hourCycle ? /^h1[12]$/.test(o.hourCycle) : !this.#l.es)
     this.#o = o
     this.#zone = o.timeZone === undefined ? state.zone : String(o.timeZone)
@@ -239,7 +246,7 @@ class DateTimeFormat {
     const d = this.#date(t)
     const c = this.#clock(t, Number(offset), abbreviation)
     if (!d || !c) return d || c
-    return d + (this.#o.spoken && !this.#l.es ? ' at ' : ', ') + c
+    return d + this.#o.between + c
   }
   #date(t) {
     const o = this.#o
@@ -331,8 +338,12 @@ for (const [method, kind] of Object.entries(dates)) {
   })
 }
 
+// money never hides a part of an amount: cents are shown where there are any,
+// also of currencies that are written without.
 export function money(n, currency, lang) {
   if (typeof n !== 'number' && typeof n !== 'bigint' && typeof n !== 'string') throw new TypeError('money: the amount must be a number')
-  if (!digitsOf(n)) throw new TypeError(`money: ${n} is not an amount`)
-  return new NumberFormat(lang, { style: 'currency', currency }).format(n)
+  const d = digitsOf(n)
+  if (!d) throw new TypeError(`money: ${n} is not an amount`)
+  const cents = spell(d, 0, 2).frac !== ''
+  return new NumberFormat(lang, { style: 'currency', currency, ...(cents && { minimumFractionDigits: 2 }) }).format(n)
 }
