@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-bot/parley/internal/config"
 	"github.com/parley-bot/parley/internal/llm"
 	"github.com/parley-bot/parley/internal/llm/script"
 	"github.com/parley-bot/parley/internal/tool"
@@ -190,15 +191,21 @@ func (c *chat) wants(got turn, text, question string) {
 	}
 }
 
-func TestConfigurationNamesTheFiles(t *testing.T) {
+func TestConfiguration(t *testing.T) {
 	t.Parallel()
-	b, err := Files.ReadFile("parley.yaml")
+	c, err := config.LoadFS(Files, "parley.yaml", config.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"script: model.yaml", "scripts: [tools.ts]", "provider: script", "kind: webchat"} {
-		if !strings.Contains(string(b), s) {
-			t.Errorf("parley.yaml has no %q", s)
+	if c.Model.Provider != "script" || c.Model.Script != "model.yaml" || len(c.Tools.Scripts) != 1 || c.Tools.Scripts[0] != "tools.ts" {
+		t.Errorf("model %s %s, scripts %v", c.Model.Provider, c.Model.Script, c.Tools.Scripts)
+	}
+	if c.Server.Listen != "127.0.0.1:8080" {
+		t.Errorf("the demo listens on %s", c.Server.Listen)
+	}
+	for _, name := range []string{c.Model.Script, c.Tools.Scripts[0]} {
+		if _, err := Files.ReadFile(name); err != nil {
+			t.Error(err)
 		}
 	}
 }

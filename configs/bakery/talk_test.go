@@ -59,11 +59,11 @@ func TestModel_FirstMessages(t *testing.T) {
 		{"es", "quiero pedir", `Esta es nuestra carta`, ""},
 		{"es", "un pan", `¿Qué pan te gustaría`, ""},
 		// What there isn't.
-		{"en", "a pizza please", `pizza isn't on our menu.*Croissant`, ""},
-		{"en", "Pizza", `Pizza isn't on our menu`, ""},
-		{"en", "2 coffees and a pizza", `pizza isn't on our menu, so I haven't ordered anything`, ""},
+		{"en", "a pizza please", `“pizza” isn't on our menu.*Croissant`, ""},
+		{"en", "Pizza", `“Pizza” isn't on our menu`, ""},
+		{"en", "2 coffees and a pizza", `“pizza” isn't on our menu, so I haven't ordered anything`, ""},
 		{"en", "I'd like a unicorn", `can't find that on our menu.*Croissant`, ""},
-		{"es", "quiero una pizza", `pizza no está en la carta`, ""},
+		{"es", "quiero una pizza", `«pizza» no está en la carta`, ""},
 		{"es", "quisiera un unicornio", `no lo encuentro en la carta`, ""},
 		{"en", "99 croissants", `from 1 to 50`, ""},
 		{"en", "0 croissants", `from 1 to 50`, ""},
@@ -106,6 +106,12 @@ func TestModel_FirstMessages(t *testing.T) {
 		{"en", "🙂", `I can show you the menu`, ""},
 		{"en", "I don't want coffee", `All right`, ""},
 		{"es", "no quiero café", `De acuerdo`, ""},
+		{"en", "donuts?", `“donuts” isn't on our menu`, ""},
+		{"en", "what would 2 cakes be?", `2 × Chocolate cake: \$48\.00`, ""},
+		{"en", "how many croissants can I order?", `from 1 to 50`, ""},
+		{"en", "what's good here?", `Here is our menu`, ""},
+		{"en", "do you speak Spanish?", `English and Spanish`, ""},
+		{"es", "¿hablas español?", `español e inglés`, ""},
 		{"en", "how do I cancel an order?", `cancel my order`, ""},
 	} {
 		t.Run(tc.lang+"/"+tc.say, func(t *testing.T) {
@@ -124,6 +130,11 @@ func TestModel_AfterAnOrder(t *testing.T) {
 		{"en", "2 croissants", "what did I order?", `^Your orders:\n• P-1001: 2 × Croissant\. Total: \$5\.90$`, ""},
 		{"en", "2 croissants", "list my orders", `P-1001: 2 × Croissant`, ""},
 		{"en", "2 croissants", "show my orders please", `P-1001: 2 × Croissant`, ""},
+		{"en", "2 croissants", "what did I just order?", `P-1001: 2 × Croissant`, ""},
+		{"en", "2 croissants", "order status", `P-1001: 2 × Croissant`, ""},
+		{"es", "2 croissants", "ver pedido", `P-1001: 2 × Croissant`, ""},
+		{"es", "2 croissants", "ya no lo quiero", `di «cancela mi pedido»`, ""},
+		{"en", "2 croissants", "change 1001 to 2 teas", `P-1001 is now: 2 × Tea`, "Change order\n• Order: P-1001\n• 2 × Tea: $3.90\nTotal: $3.90"},
 		{"en", "2 croissants", "my order?", `P-1001: 2 × Croissant`, ""},
 		{"en", "2 croissants", "how much is my order?", `Total: \$5\.90`, ""},
 		{"en", "2 croissants", "change it to 3", `Order P-1001 is now: 3 × Croissant\. Total: \$8\.85`, "Change order\n• Order: P-1001\n• 3 × Croissant: $8.85\nTotal: $8.85"},
@@ -135,9 +146,9 @@ func TestModel_AfterAnOrder(t *testing.T) {
 		{"en", "2 croissants", "change my order", `Tell me what should be in it`, ""},
 		{"en", "2 croissants and a tea", "change it to 3", `Tell me what should be in it`, ""},
 		{"en", "2 croissants and a tea", "remove the tea", `Tell me what should be in it`, ""},
-		{"en", "2 croissants", "cancel my order", `Order P-1001 \(2 × Croissant\) is cancelled`, "Cancel order\n• Order: P-1001"},
-		{"en", "2 croissants", "cancel order p-1001", `P-1001 .* is cancelled`, "Cancel order\n• Order: P-1001"},
-		{"en", "2 croissants", "cancel it please", `is cancelled`, "Cancel order\n• Order: P-1001"},
+		{"en", "2 croissants", "cancel my order", `Order P-1001 \(2 × Croissant\) is cancelled`, "Cancel order\n• Order: P-1001\n• 2 × Croissant: $5.90\nTotal: $5.90"},
+		{"en", "2 croissants", "cancel order p-1001", `P-1001 .* is cancelled`, "Cancel order\n• Order: P-1001\n• 2 × Croissant: $5.90\nTotal: $5.90"},
+		{"en", "2 croissants", "cancel it please", `is cancelled`, "Cancel order\n• Order: P-1001\n• 2 × Croissant: $5.90\nTotal: $5.90"},
 		{"en", "2 croissants", "cancel the croissants", `Tell me what should be in it`, ""},
 		{"en", "2 croissants", "2 croissants", `placed that very order already`, ""},
 		{"es", "2 croissants", "¿qué pedí?", `^Tus pedidos:\n• P-1001: 2 × Croissant\. Total: 5,90 US\$$`, ""},
@@ -145,7 +156,7 @@ func TestModel_AfterAnOrder(t *testing.T) {
 		{"es", "un café", "cámbialo a 3", `El pedido P-1001 queda así: 3 × Café`, "Change order\n• Pedido: P-1001\n• 3 × Café: 6,75 US$\nTotal: 6,75 US$"},
 		{"es", "un café", "mejor que sean dos", `2 × Café`, "Change order\n• Pedido: P-1001\n• 2 × Café: 4,50 US$\nTotal: 4,50 US$"},
 		{"es", "un café", "agrega un té", `1 × Café, 1 × Té`, "Change order\n• Pedido: P-1001\n• 1 × Café: 2,25 US$\n• 1 × Té: 1,95 US$\nTotal: 4,20 US$"},
-		{"es", "un café", "cancela mi pedido", `El pedido P-1001 \(1 × Café\) está cancelado`, "Cancel order\n• Pedido: P-1001"},
+		{"es", "un café", "cancela mi pedido", `El pedido P-1001 \(1 × Café\) está cancelado`, "Cancel order\n• Pedido: P-1001\n• 1 × Café: 2,25 US$\nTotal: 2,25 US$"},
 	} {
 		t.Run(tc.lang+"/"+tc.say, func(t *testing.T) {
 			t.Parallel()
@@ -167,6 +178,9 @@ func TestModel_B4_Replies(t *testing.T) {
 		{"en", "2 croissants", "also a tea", `2 × Croissant, 1 × Tea`, "Place order\n• 2 × Croissant: $5.90\n• 1 × Tea: $1.95\nTotal: $7.85"},
 		{"en", "2 croissants", "yes and another croissant", `3 × Croissant`, "Place order\n• 3 × Croissant: $8.85\nTotal: $8.85"},
 		{"en", "2 croissants and a tea", "make it 5", `I haven't placed it: 2 × Croissant, 1 × Tea\. Which of them should be 5`, "Place order\n• 2 × Croissant: $5.90\n• 1 × Tea: $1.95\nTotal: $7.85"},
+		{"en", "2 croissants", "cancel it instead", `I haven't placed that order`, twoCroissants},
+		{"en", "2 croissants", "yes but with a tea", `2 × Croissant, 1 × Tea`, "Place order\n• 2 × Croissant: $5.90\n• 1 × Tea: $1.95\nTotal: $7.85"},
+		{"en", "2 croissants and a tea", "yes but 3 croissants", `I haven't placed it: 2 × Croissant, 1 × Tea\. Tell me the whole order`, "Place order\n• 2 × Croissant: $5.90\n• 1 × Tea: $1.95\nTotal: $7.85"},
 		{"en", "2 croissants", "how much is it?", `Total: \$5\.90\nI haven't placed your order \(2 × Croissant\) yet`, twoCroissants},
 		{"en", "2 croissants", "do you have tea?", `1 × Tea: \$1\.95.*I haven't placed`, twoCroissants},
 		{"en", "2 croissants", "what else do you have?", `Baguette.*I haven't placed`, twoCroissants},
@@ -195,15 +209,16 @@ func TestModel_B4_RepliesToChangeAndCancel(t *testing.T) {
 	change := func(n, price string) string {
 		return "Change order\n• Order: P-1001\n• " + n + ": " + price + "\nTotal: " + price
 	}
+	cancel := "Cancel order\n• Order: P-1001\n• 2 × Croissant: $5.90\nTotal: $5.90"
 	for _, tc := range []struct{ say, reply, want, question string }{
 		{"change it to 3", "make it 4", `P-1001 is now: 4 × Croissant`, change("4 × Croissant", "$11.80")},
 		{"change it to 3", "no, 2 teas", `P-1001 is now: 2 × Tea`, change("2 × Tea", "$3.90")},
 		{"change it to 3", "how much is that?", `Total: \$8\.85\nI haven't changed order P-1001 yet`, change("3 × Croissant", "$8.85")},
 		{"change it to 3", "hmm wait", `P-1001 stays as it was`, change("3 × Croissant", "$8.85")},
 		{"change it to 3", "yes do that", `P-1001 is now: 3 × Croissant`, change("3 × Croissant", "$8.85")},
-		{"cancel my order", "no, keep it", `P-1001 stays as it is`, "Cancel order\n• Order: P-1001"},
-		{"cancel my order", "yes do it", `P-1001 .* is cancelled`, "Cancel order\n• Order: P-1001"},
-		{"cancel my order", "which one is it?", `P-1001 stays as it is`, "Cancel order\n• Order: P-1001"},
+		{"cancel my order", "no, keep it", `P-1001 stays as it is`, cancel},
+		{"cancel my order", "yes do it", `P-1001 .* is cancelled`, cancel},
+		{"cancel my order", "which one is it?", `P-1001 stays as it is`, cancel},
 	} {
 		t.Run(tc.say+"/"+tc.reply, func(t *testing.T) {
 			t.Parallel()
@@ -222,7 +237,7 @@ func TestModel_B4_Denied(t *testing.T) {
 	c.wants(c.say("what did I order?"), `haven't ordered anything`, "")
 	c.say("2 croissants", "yes")
 	c.wants(c.say("change it to 3", "no"), `haven't changed it: order P-1001`, "Change order\n• Order: P-1001\n• 3 × Croissant: $8.85\nTotal: $8.85")
-	c.wants(c.say("cancel my order", "no"), `haven't cancelled it: order P-1001`, "Cancel order\n• Order: P-1001")
+	c.wants(c.say("cancel my order", "no"), `haven't cancelled it: order P-1001`, "Cancel order\n• Order: P-1001\n• 2 × Croissant: $5.90\nTotal: $5.90")
 	es := d.chat(t, "es")
 	es.key += "/es"
 	es.wants(es.say("un té", "no"), `no he hecho el pedido`, "Place order\n• 1 × Té: 1,95 US$\nTotal: 1,95 US$")
@@ -263,7 +278,7 @@ func TestTools_OrdersAreOfTheChatAndNumbersOfTheBot(t *testing.T) {
 	b.wants(b.say("2 coffee", "yes"), `P-1002`, "Place order\n• 2 × Coffee: $4.50\nTotal: $4.50")
 	a.wants(a.say("a tea", "yes"), `P-1003`, "Place order\n• 1 × Tea: $1.95\nTotal: $1.95")
 	a.wants(a.say("cancel all my orders", "yes"), `one at a time.*P-1001.*P-1003.*cancel P-1003`, "")
-	a.wants(a.say("cancel my order", "yes"), `P-1003 .* is cancelled`, "Cancel order\n• Order: P-1003")
+	a.wants(a.say("cancel my order", "yes"), `P-1003 .* is cancelled`, "Cancel order\n• Order: P-1003\n• 1 × Tea: $1.95\nTotal: $1.95")
 	a.wants(a.say("what did I order?"), `P-1001: 2 × Croissant\. Total: \$5\.90\n• P-1003: 1 × Tea\. Total: \$1\.95 \(cancelled\)`, "")
 	a.wants(a.say("cancel P-1003", "yes"), `no active order P-1003`, "Cancel order\n• Order: P-1003")
 	a.wants(a.say("make it 4", "yes"), `P-1001 is now: 4 × Croissant`, "Change order\n• Order: P-1001\n• 4 × Croissant: $11.80\nTotal: $11.80")

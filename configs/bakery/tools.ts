@@ -192,7 +192,10 @@ export const tools = {
     schema: { type: 'object', properties: { id: ORDER_ID }, required: ['id'], additionalProperties: false },
     confirm: true,
     effect: 'idempotent',
-    confirmLines: ({ id }: { id: string }, ctx: any) => [`• ${TEXTS[langOf(ctx)].order}: ${id}`],
+    confirmLines: async ({ id }: { id: string }, ctx: any) => {
+      const order = (await ordersOf(ctx)).find((o) => o.id === id && o.status === 'confirmed')
+      return [`• ${TEXTS[langOf(ctx)].order}: ${id}`, ...(order ? lines(order.items, ctx) : [])]
+    },
     handler: async ({ id }: { id: string }, ctx: any) => {
       const old = (await ordersOf(ctx)).find((o) => o.id === id && o.status === 'confirmed')
       if (!old) return { error: TEXTS[langOf(ctx)].noOrder(id) }
