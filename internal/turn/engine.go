@@ -237,7 +237,7 @@ func (t *run) event(typ string, c *callState, with func(*audit.Event)) {
 	if with != nil {
 		with(&e)
 	}
-	t.events = append(t.events, e)
+	t.events = append(t.events, t.set.Redact.Apply(e))
 }
 
 // flush hands over what the next commit takes along.

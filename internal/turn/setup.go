@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/internal/audit"
 	"github.com/parley-bot/parley/internal/confirm"
 	"github.com/parley-bot/parley/internal/llm"
 	"github.com/parley-bot/parley/internal/locale"
@@ -38,6 +39,9 @@ type Setup struct {
 	Deadline time.Duration
 	// OutputCap bounds what a model is told of a result, in bytes.
 	OutputCap int
+
+	// Redact masks arguments in audit events; nil leaves them.
+	Redact *audit.Redactor
 
 	Confirm Confirm
 }
