@@ -86,13 +86,16 @@ const (
 // Accepted is what a commit did.
 type Accepted struct {
 	Outcome Outcome
-	// Wake is true where the lane has work now.
+	// Wake is true where Lane has work now.
 	Wake bool
+	// Lane is the lane that Wake and Cut are about: the message's own, or
+	// that of the question it answered.
+	Lane string
 	// Speak is true where the chat's outbox has something to send now.
 	Speak bool
 	// Logged is true where the chat's log grew.
 	Logged bool
-	// Cut is true where the turn that runs on the lane, if any, was ended
+	// Cut is true where the turn that runs on Lane, if any, was ended
 	// by this: whoever runs it must stop.
 	Cut bool
 	// Resolved tells of the question that ended, for metrics.

@@ -69,7 +69,10 @@ func (s *Store) List(ctx context.Context, scope tool.Scope, prefix string) ([]st
 // StateGet reads what an adapter saved for its account.
 func (s *Store) StateGet(ctx context.Context, account, key string) ([]byte, error) {
 	return read(ctx, s, func(tx Tx, _ time.Time) (v []byte, err error) {
-		_, err = tx.Row(`SELECT value FROM state WHERE account=?1 AND key=?2`, []any{account, key}, &v)
+		found, err := tx.Row(`SELECT value FROM state WHERE account=?1 AND key=?2`, []any{account, key}, &v)
+		if found && v == nil {
+			v = []byte{} // nil says that there is no such key
+		}
 		return v, wrap("reading channel's state", err)
 	})
 }

@@ -1,0 +1,3 @@
+package storetest
+
+func modelTests() []test { return nil }

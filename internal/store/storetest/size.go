@@ -1,0 +1,6 @@
+//go:build !race
+
+package storetest
+
+// parkedQuestions is how many expiryMany parks.
+const parkedQuestions = 100_000
