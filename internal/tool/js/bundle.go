@@ -36,7 +36,7 @@ type bundled struct {
 // folder from which zod's own JSON Schema converter is taken in.
 func bundle(src Source, zodDir string) (*bundled, error) {
 	dir, entry := "/", src.path
-	if src.fsys == nil {
+	if src.onDisk() {
 		abs, err := filepath.Abs(src.path)
 		if err != nil {
 			return nil, &Error{File: src.path, Message: "can't be found: " + err.Error()}
@@ -45,7 +45,7 @@ func bundle(src Source, zodDir string) (*bundled, error) {
 			return nil, &Error{File: src.path, Message: reason(err)}
 		}
 		dir, entry = filepath.Dir(abs), abs
-	} else if _, err := fs.Stat(src.fsys, src.path); err != nil {
+	} else if _, err := src.read(src.path); err != nil {
 		return nil, &Error{File: src.path, Message: reason(err)}
 	}
 
@@ -91,7 +91,7 @@ func bundle(src Source, zodDir string) (*bundled, error) {
 		return nil, fmt.Errorf("bundle %s: read the list of inputs: %w", src.path, err)
 	}
 	for in := range meta.Inputs {
-		if src.fsys == nil && !strings.HasPrefix(in, nsRuntime+":") && !strings.HasPrefix(in, "(") {
+		if src.onDisk() && !strings.HasPrefix(in, nsRuntime+":") && !strings.HasPrefix(in, "(") {
 			b.inputs = append(b.inputs, filepath.Join(dir, filepath.FromSlash(in)))
 		}
 	}
@@ -115,7 +115,7 @@ func resolver(src Source, dir, entry, zodDir string) api.Plugin {
 			case "parley":
 				return api.OnResolveResult{Path: "parley.js", Namespace: nsRuntime}, nil
 			case "user":
-				if src.fsys != nil {
+				if !src.onDisk() {
 					return api.OnResolveResult{Path: entry, Namespace: nsEmbed}, nil
 				}
 				return api.OnResolveResult{Path: entry}, nil
@@ -141,24 +141,24 @@ func resolver(src Source, dir, entry, zodDir string) api.Plugin {
 			s := string(text)
 			return api.OnLoadResult{Contents: &s, ResolveDir: dir}, nil
 		})
-		if src.fsys != nil {
-			resolveEmbedded(src.fsys, b)
+		if !src.onDisk() {
+			resolveEmbedded(src, b)
 		}
 	}}
 }
 
-func resolveEmbedded(fsys fs.FS, b api.PluginBuild) {
+func resolveEmbedded(src Source, b api.PluginBuild) {
 	b.OnResolve(api.OnResolveOptions{Filter: `^\.`, Namespace: nsEmbed}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
 		base := path.Join(path.Dir(a.Importer), a.Path)
 		for _, ext := range []string{"", ".ts", ".js", ".json"} {
-			if info, err := fs.Stat(fsys, base+ext); err == nil && !info.IsDir() {
+			if _, err := src.read(base + ext); err == nil {
 				return api.OnResolveResult{Path: base + ext, Namespace: nsEmbed}, nil
 			}
 		}
 		return api.OnResolveResult{}, fmt.Errorf("there is no file %q", a.Path)
 	})
 	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: nsEmbed}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
-		text, err := fs.ReadFile(fsys, a.Path)
+		text, err := src.read(a.Path)
 		if err != nil {
 			return api.OnLoadResult{}, err
 		}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"modernc.org/quickjs"
@@ -76,8 +77,8 @@ func stamp() (string, error) {
 // dependencies adds to the bundled files those that decide what an import
 // means: package.json of each package, and tsconfig.json on the way up.
 func dependencies(src Source, files []string) ([]input, error) {
-	if src.fsys != nil {
-		return embeddedInputs(src.fsys)
+	if !src.onDisk() {
+		return embeddedInputs(src)
 	}
 	seen := map[string]struct{}{}
 	var out []input
@@ -107,13 +108,16 @@ func dependencies(src Source, files []string) ([]input, error) {
 	return out, nil
 }
 
-func embeddedInputs(fsys fs.FS) ([]input, error) {
+func embeddedInputs(src Source) ([]input, error) {
+	if src.text != "" {
+		return []input{{src.path, hashOf([]byte(src.text))}}, nil
+	}
 	var out []input
-	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(src.fsys, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b, err := fs.ReadFile(fsys, p)
+		b, err := src.read(p)
 		out = append(out, input{p, hashOf(b)})
 		return err
 	})
@@ -121,17 +125,9 @@ func embeddedInputs(fsys fs.FS) ([]input, error) {
 }
 
 func (p *program) fresh(src Source) bool {
-	if src.fsys != nil {
-		now, err := embeddedInputs(src.fsys)
-		if err != nil || len(now) != len(p.Inputs) {
-			return false
-		}
-		for i := range now {
-			if now[i] != p.Inputs[i] {
-				return false
-			}
-		}
-		return true
+	if !src.onDisk() {
+		now, err := embeddedInputs(src)
+		return err == nil && slices.Equal(now, p.Inputs)
 	}
 	for _, in := range p.Inputs {
 		if hashFile(in.Path) != in.Hash {
@@ -145,7 +141,7 @@ func (p *program) fresh(src Source) bool {
 // version's place.
 func cacheFile(folder string, src Source) (string, error) {
 	name := "embedded:" + src.path
-	if src.fsys == nil {
+	if src.onDisk() {
 		abs, err := filepath.Abs(src.path)
 		if err != nil {
 			return "", err

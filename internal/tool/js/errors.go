@@ -58,7 +58,7 @@ func (s Source) display(rel string) string {
 	if filepath.IsAbs(rel) {
 		return rel
 	}
-	if s.fsys != nil {
+	if !s.onDisk() {
 		return path.Clean(rel)
 	}
 	return filepath.Join(s.dir(), filepath.FromSlash(rel))

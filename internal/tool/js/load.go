@@ -17,6 +17,9 @@ import (
 // loadTimeout bounds the top level of a script.
 const loadTimeout = 10 * time.Second
 
+// esbuildLetsGo is when esbuild's goroutine that keeps the last build has ended.
+const esbuildLetsGo = 400 * time.Millisecond
+
 // Module is one loaded script. Its tools run until Close.
 type Module struct {
 	src  Source
@@ -32,6 +35,7 @@ type Module struct {
 	mu        sync.Mutex
 	idle      []*vm // the most recently used is the last
 	shrink    *time.Timer
+	giveBack  *time.Timer
 	closed    bool
 	calls     sync.WaitGroup
 	live      atomic.Int64
@@ -82,7 +86,9 @@ func Load(ctx context.Context, src Source, opts Options) (*Module, error) {
 
 // compile bundles and compiles the script and asks it what it defines.
 func (m *Module) compile(ctx context.Context, stamp string) (*program, error) {
-	defer debug.FreeOSMemory() // esbuild leaves tens of MiB behind
+	// esbuild leaves tens of MiB behind, and lets go of the last build only
+	// a quarter of a second later.
+	defer func() { m.giveBack = time.AfterFunc(esbuildLetsGo, debug.FreeOSMemory) }()
 	b, err := bundle(m.src, "")
 	if err != nil {
 		return nil, err
@@ -149,6 +155,9 @@ func (m *Module) Close(ctx context.Context) error {
 		m.shrink.Stop()
 	}
 	m.mu.Unlock()
+	if m.giveBack != nil {
+		m.giveBack.Stop()
+	}
 
 	done := make(chan struct{})
 	go func() {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 // Source says where a module is.
 type Source struct {
 	path string // as the user wrote it
-	fsys fs.FS
+	fsys fs.FS  // not nil: part of the program
+	text string // not "": the whole module
 }
 
 // File is a script on disk. npm packages are found in node_modules beside it or
@@ -28,6 +30,21 @@ func File(path string) Source { return Source{path: path} }
 func Embedded(fsys fs.FS, name string) Source { return Source{path: name, fsys: fsys} }
 
 func (s Source) dir() string { return filepath.Dir(s.path) }
+
+func (s Source) onDisk() bool { return s.fsys == nil && s.text == "" }
+
+// read reads a file of the source, named relative to where it is rooted.
+func (s Source) read(name string) ([]byte, error) {
+	switch {
+	case s.text != "" && name == s.path:
+		return []byte(s.text), nil
+	case s.text != "":
+		return nil, fs.ErrNotExist
+	case s.fsys != nil:
+		return fs.ReadFile(s.fsys, name)
+	}
+	return os.ReadFile(filepath.Join(s.dir(), filepath.FromSlash(name)))
+}
 
 // Request is one fetch of a script.
 type Request struct {

@@ -2,8 +2,6 @@ package js
 
 import (
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -35,18 +33,13 @@ func (m *Module) stateFindings() []tool.Finding {
 // readOwn reads one of the user's files, named as the bundle names it; "" is
 // the script itself.
 func (m *Module) readOwn(name string) (string, error) {
-	var b []byte
-	var err error
-	switch {
-	case m.src.fsys != nil && name == "":
-		b, err = fs.ReadFile(m.src.fsys, m.src.path)
-	case m.src.fsys != nil:
-		b, err = fs.ReadFile(m.src.fsys, name)
-	case name == "":
-		b, err = os.ReadFile(m.src.path)
-	default:
-		b, err = os.ReadFile(filepath.Join(m.src.dir(), filepath.FromSlash(name)))
+	if name == "" {
+		name = m.src.path
+		if m.src.onDisk() {
+			name = filepath.Base(name)
+		}
 	}
+	b, err := m.src.read(name)
 	return string(b), err
 }
 
