@@ -55,6 +55,10 @@ type Entry struct {
 	// Maybe is true where an earlier attempt may have been delivered.
 	Maybe   bool
 	Created time.Time
+	// Asks is the timeout of the question whose last part this is, so that
+	// its end can be timed to the moment; 0 where it asks none, or the
+	// timeout isn't known here (a sweep finds it then).
+	Asks time.Duration
 }
 
 // Failure is what the end of an entry brought about.
