@@ -1,0 +1,40 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-bot/parley/internal/app"
+)
+
+func newCheck(streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "check",
+		Short:   "Check the configuration and everything it names",
+		Long:    "Does all that serve does before it starts: reads the configuration, loads scripts, checks tools and texts.\nMistakes are told as file:line:column and end it with 2; advice about tools is told and ends it with 0.",
+		Example: "  parley check -c parley.yaml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			bot, err := app.Build(cmd.Context(), cfg, app.Options{Log: newLog(cmd, cfg)})
+			if err != nil {
+				return usageError{err}
+			}
+			out := cmd.OutOrStdout()
+			for _, f := range bot.Findings() {
+				fmt.Fprintf(out, "advice: tool %s: %s (%s)\n", f.Tool, f.Message, f.Rule)
+			}
+			name := cfg.Source
+			if cfg.Demo {
+				name = "built-in demo"
+			}
+			fmt.Fprintf(out, "%s: ok, %d channels, %d tools, %d models\n", name, len(bot.Channels()), len(bot.Tools()), len(bot.Models()))
+			return bot.Close(cmd.Context())
+		},
+	}
+	configFlag(cmd)
+	return cmd
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-bot/parley/configs/bakery"
+	"github.com/parley-bot/parley/internal/app"
+	"github.com/parley-bot/parley/internal/config"
+)
+
+const defaultFile = "parley.yaml"
+
+func configFlag(cmd *cobra.Command) {
+	cmd.Flags().StringP("config", "c", "", "configuration `FILE` (default ./parley.yaml, else the built-in demo)")
+	cmd.Flags().String("log-level", "", "debug, info, warn or error")
+}
+
+// loadConfig reads the configuration that the flags name. With none named and
+// no parley.yaml here it is the demo.
+func loadConfig(cmd *cobra.Command) (*config.Config, error) {
+	opts := app.Kinds()
+	opts.Flags = cmd.Flags()
+	path, err := cmd.Flags().GetString("config")
+	if err != nil {
+		return nil, err
+	}
+	if path != "" {
+		cfg, err := config.Load(path, opts)
+		return cfg, named(err, path)
+	}
+	if _, err := os.Stat(defaultFile); err == nil {
+		cfg, err := config.Load(defaultFile, opts)
+		return cfg, named(err, defaultFile)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, usageError{fmt.Errorf("reading %s: %w", defaultFile, err)}
+	}
+	return config.LoadFS(bakery.Files, defaultFile, opts)
+}
+
+// named makes a missing configuration a mistake of the caller's.
+func named(err error, path string) error {
+	if _, invalid := errors.AsType[*config.Errors](err); err == nil || invalid {
+		return err
+	}
+	return usageError{fmt.Errorf("reading %s: %w", path, err)}
+}
+
+func newLog(cmd *cobra.Command, cfg *config.Config) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if cfg.Log.Format == "json" {
+		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), o))
+	}
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), o))
+}
+
+// describe says which configuration is used, the demo's with where it was
+// looked for.
+func describe(cfg *config.Config) string {
+	if !cfg.Demo {
+		return "configuration: " + cfg.Source
+	}
+	where, err := filepath.Abs(defaultFile)
+	if err != nil {
+		where = defaultFile
+	}
+	return "no " + where + ": running the built-in demo bakery (parley init writes a configuration of your own)"
+}

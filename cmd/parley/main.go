@@ -1,0 +1,106 @@
+// Command parley is the chatbot daemon and the tools around it.
+//
+// It owns flags, signals and exit codes: 0 is well, 1 a failure, 2 wrong usage
+// or an invalid configuration. Everything else is internal/app's.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-bot/parley/internal/config"
+)
+
+// Exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// version and revision are set by the linker.
+var (
+	version  = "dev"
+	revision = "unknown"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// streams are the process's own, so that commands can be tested.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// usageError is a mistake of the caller's: exit code 2.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := newRoot(streams{in, out, errOut})
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(errOut, "parley:", strings.TrimSpace(err.Error()))
+	_, wrongConfig := errors.AsType[*config.Errors](err)
+	_, wrongUse := errors.AsType[usageError](err)
+	if wrongConfig || wrongUse {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "parley",
+		Short: "A chatbot daemon that asks before it acts",
+		Long: "parley answers people on messengers and on the web with a language model and your own tools.\n" +
+			"A tool that has effects runs only after the person said yes, and then exactly once.",
+		Example:       "  parley serve            # the demo bakery, if there is no parley.yaml\n  parley init mybot       # a configuration to start from\n  parley check -c mybot/parley.yaml",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
+	})
+	for _, c := range []func(streams) *cobra.Command{
+		newServe, newChat, newCheck, newTools, newInit, newVersion, newMigrate,
+		newConfirmations, newChats, newAudit, newOutbox,
+	} {
+		cmd := c(s)
+		args := cmd.Args
+		cmd.Args = func(cmd *cobra.Command, a []string) error {
+			if args == nil {
+				args = cobra.NoArgs
+			}
+			if err := args(cmd, a); err != nil {
+				return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
+			}
+			return nil
+		}
+		root.AddCommand(cmd)
+	}
+	root.InitDefaultCompletionCmd()
+	return root
+}

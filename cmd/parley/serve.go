@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-bot/parley/internal/app"
+	"github.com/parley-bot/parley/internal/config"
+)
+
+func newServe(streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Run the daemon",
+		Long:    "Runs the daemon until it gets SIGTERM. Without -c it reads ./parley.yaml; where there is none it runs\nthe built-in demo bakery: web chat, scripted model, data in ./data, on a loopback address only.",
+		Example: "  parley serve\n  parley serve -c /etc/parley/parley.yaml --listen 127.0.0.1:9000",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.ErrOrStderr(), describe(cfg))
+			return serve(cmd, cfg)
+		},
+	}
+	configFlag(cmd)
+	cmd.Flags().String("listen", "", "`HOST:PORT` to listen on, over server.listen")
+	return cmd
+}
+
+func serve(cmd *cobra.Command, cfg *config.Config) error {
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	log := newLog(cmd, cfg)
+	bot, err := app.Build(ctx, cfg, app.Options{
+		Version: version, Log: log, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
+		Fatal: func(err error) { cancel(fatalError{err}) },
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	a, err := app.New(ctx, bot, true)
+	if err != nil {
+		return errors.Join(err, bot.Close(ctx))
+	}
+	if err := a.Start(ctx); err != nil {
+		return errors.Join(err, stopApp(a, cfg))
+	}
+	log.Info("listening", "addr", a.Addr(), "version", version)
+	if cfg.Demo {
+		fmt.Fprintf(cmd.ErrOrStderr(), "open http://%s/chat/ and order something\n", a.Addr())
+	}
+	debug.FreeOSMemory() // starting takes more than running
+	select {
+	case err = <-a.Served():
+	case <-ctx.Done():
+		if e, ok := errors.AsType[fatalError](context.Cause(ctx)); ok {
+			err = e
+		}
+	}
+	log.Info("stopping")
+	return errors.Join(err, stopApp(a, cfg))
+}
+
+// fatalError is a store that has failed.
+type fatalError struct{ error }
+
+func (e fatalError) Unwrap() error { return e.error }
+
+func stopApp(a *app.App, cfg *config.Config) error {
+	limit := cfg.Server.ShutdownTimeout
+	if limit <= 0 {
+		limit = 20 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return a.Stop(ctx)
+}

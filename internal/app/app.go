@@ -1,0 +1,244 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/internal/audit"
+	"github.com/parley-bot/parley/internal/dispatch"
+	"github.com/parley-bot/parley/internal/httpserver"
+	"github.com/parley-bot/parley/internal/inbox"
+	"github.com/parley-bot/parley/internal/lease"
+	"github.com/parley-bot/parley/internal/outbox"
+	"github.com/parley-bot/parley/internal/store"
+	"github.com/parley-bot/parley/internal/store/sqlite"
+	"github.com/parley-bot/parley/internal/turn"
+)
+
+// App is a running bot.
+type App struct {
+	*Bot
+	db         *sqlite.DB
+	st         *store.Store
+	owner      string
+	inbox      *inbox.Inbox
+	dispatcher *dispatch.Dispatcher
+	outbox     *outbox.Outbox
+	engine     *turn.Engine
+	server     *httpserver.Server
+	followers  []*audit.Follower
+	sinks      []audit.Sink
+	health     *health
+
+	cancel  context.CancelFunc // ends channels and helpers
+	running sync.WaitGroup
+	served  chan error
+	stop    sync.Once
+	stopped error
+}
+
+// New opens the store and joins the parts; nothing works yet. With serve false
+// no HTTP server is made.
+func New(ctx context.Context, b *Bot, serve bool) (*App, error) {
+	a := &App{Bot: b, owner: uuid.NewString(), served: make(chan error, 1)}
+	if err := a.openStore(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.join(serve); err != nil {
+		return nil, errors.Join(err, a.st.Close())
+	}
+	return a, nil
+}
+
+func (a *App) openStore(ctx context.Context) error {
+	path, err := sqlitePath(a.cfg)
+	if err != nil {
+		return err
+	}
+	commits, sizes, err := storeMetrics(a.registry.Registerer())
+	if err != nil {
+		return err
+	}
+	a.db, err = sqlite.Open(ctx, path, sqlite.Options{
+		Clock: a.opts.Clock, UnsafeFS: a.cfg.Store.UnsafeFS, OnCommit: a.opts.OnCommit, Fatal: a.fatal,
+		Observe: func(took time.Duration, calls int) {
+			commits.Observe(took.Seconds())
+			sizes.Observe(float64(calls))
+		},
+	})
+	if err != nil {
+		return err
+	}
+	a.st = store.New(a.db)
+	a.Bot.store.Store(a.st)
+	return nil
+}
+
+func storeMetrics(reg prometheus.Registerer) (commits, sizes prometheus.Histogram, err error) {
+	commits = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "parley_store_commit_seconds", Help: "Commits of the store, with the work in them.",
+		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5},
+	})
+	sizes = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "parley_store_batch_size", Help: "Transactions that one commit held.",
+		Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512},
+	})
+	return commits, sizes, errors.Join(reg.Register(commits), reg.Register(sizes))
+}
+
+// fatal is for a store that can't be trusted any more.
+func (a *App) fatal(err error) {
+	a.log.Error("the store has failed: the process must end", "err", err)
+	if a.opts.Fatal != nil {
+		a.opts.Fatal(err)
+	}
+}
+
+func (a *App) join(serve bool) (err error) {
+	reg := a.registry.Registerer()
+	adapters := map[string]channels.Adapter{}
+	var names []string
+	for _, in := range a.adapters {
+		adapters[in.name] = in.adapter
+		names = append(names, in.name)
+	}
+	a.health = newHealth(a.adapters, reg)
+	a.outbox = outbox.New(outbox.Config{MaxAge: a.cfg.Outbox.MaxAge}, outbox.Deps{
+		Store: a.st, Adapters: adapters, OnLogged: a.hub.grew, Log: a.log, Registerer: reg,
+		OnFailed:   func(f outbox.Failure) { a.dispatcher.Wake(f.Lane) },
+		OnQuestion: func(t time.Time) { a.dispatcher.Deadline(t) },
+	})
+	a.engine, err = turn.New(a.setup(), turn.Deps{
+		Store:   a.st,
+		Adapter: func(name string) (channels.Adapter, bool) { ad, ok := adapters[name]; return ad, ok },
+		Own:     func(name string) bool { _, ok := adapters[name]; return ok },
+		Spoke:   a.spoke, Typing: a.outbox.Typing, Asked: a.asked, Now: a.st.Now, Log: a.log,
+		Unavailable: func(err error) bool { return errors.Is(err, inbox.ErrUnavailable) },
+		Registerer:  reg, Channels: names,
+	})
+	if err != nil {
+		return err
+	}
+	a.dispatcher = dispatch.New(dispatch.Config{Workers: a.cfg.Limits.Workers}, dispatch.Deps{
+		Store: a.st, Work: a.work, OnEnded: a.ended, Log: a.log, Registerer: reg,
+	})
+	if err := a.makeInbox(reg); err != nil {
+		return err
+	}
+	if err := a.makeAudit(reg); err != nil {
+		return err
+	}
+	if !serve {
+		return nil
+	}
+	return a.makeServer(reg)
+}
+
+// work does one lane's turn and gives the lane back, whatever came of it.
+func (a *App) work(ctx context.Context, l lease.Lane) (bool, error) {
+	more, err := a.engine.Work(ctx, l)
+	a.wakeAudit()
+	return more, errors.Join(err, a.st.Release(context.WithoutCancel(ctx), l))
+}
+
+// spoke hands what a commit said to the sender: the entry itself where it was
+// born sending, else a hint.
+func (a *App) spoke(channel, chatKey string, s turn.Spoke, parts []channels.Part) {
+	switch {
+	case s.Seq == 0:
+	case s.Born:
+		a.outbox.Take(outbox.Entry{
+			ChatKey: chatKey, Channel: channel, Seq: s.Seq, Kind: outbox.Send, Part: parts[0], Attempts: 1,
+			Created: a.st.Now(), Asks: s.Asks,
+		})
+	default:
+		a.outbox.Wake(channel, chatKey)
+	}
+}
+
+// ended is told of questions that expired.
+func (a *App) ended(e dispatch.Ended) {
+	a.inbox.Ended(e.Tool, "expired", e.Waited)
+	if e.Speak {
+		a.outbox.Wake(e.Channel, e.ChatKey)
+	}
+	if e.More {
+		a.dispatcher.Wake(e.Lane)
+	}
+	a.wakeAudit()
+}
+
+func (a *App) asked(tool string) { a.inbox.Asked(tool) }
+
+// Start begins to work: sending first, then turns, then channels, so that
+// nothing comes in before it can be answered.
+func (a *App) Start(ctx context.Context) error {
+	if a.server != nil {
+		if err := a.server.Listen(ctx); err != nil {
+			return err
+		}
+	}
+	if a.db.Unclean() {
+		if err := a.st.CountCrash(ctx); err != nil {
+			return fmt.Errorf("after an unclean stop: %w", err)
+		}
+	}
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a.cancel = cancel
+	a.outbox.Start(work)
+	a.dispatcher.Start(work)
+	for _, f := range a.followers {
+		a.running.Go(func() { a.report("audit", f.Run(work)) })
+	}
+	a.running.Go(func() { a.retention(work) })
+	for _, in := range a.adapters {
+		a.running.Go(func() { a.runChannel(work, in) })
+	}
+	if a.server != nil {
+		a.running.Go(func() { a.served <- a.server.Serve() })
+	}
+	return nil
+}
+
+func (a *App) report(part string, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		a.log.Error("part of the daemon has ended", "component", part, "err", err)
+	}
+}
+
+// Served receives why the HTTP server ended by itself.
+func (a *App) Served() <-chan error { return a.served }
+
+// Stop ends everything within ctx: intake, then turns, then sends, then the
+// store. It may be called twice.
+func (a *App) Stop(ctx context.Context) error {
+	a.stop.Do(func() { a.stopped = a.shutdown(ctx) })
+	return a.stopped
+}
+
+func (a *App) shutdown(ctx context.Context) error {
+	var errs []error
+	if a.server != nil {
+		a.server.Drain()
+	}
+	errs = append(errs, a.dispatcher.Stop(ctx), a.outbox.Stop(ctx))
+	if a.server != nil {
+		errs = append(errs, a.server.Stop(ctx))
+	}
+	if a.cancel != nil {
+		a.cancel()
+	}
+	a.running.Wait()
+	for _, s := range a.sinks {
+		errs = append(errs, s.Close())
+	}
+	errs = append(errs, a.Bot.Close(ctx), a.st.Close())
+	return errors.Join(errs...)
+}

@@ -1,0 +1,249 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/internal/audit"
+	"github.com/parley-bot/parley/internal/config"
+	"github.com/parley-bot/parley/internal/confirm"
+	"github.com/parley-bot/parley/internal/llm"
+	"github.com/parley-bot/parley/internal/locale"
+	"github.com/parley-bot/parley/internal/metrics"
+	"github.com/parley-bot/parley/internal/store"
+	"github.com/parley-bot/parley/internal/tool"
+	"github.com/parley-bot/parley/internal/turn"
+)
+
+// Options are what isn't in the configuration. Log is required.
+type Options struct {
+	Version string
+	Log     *slog.Logger
+	// In and Out are the terminal of console channels.
+	In  io.Reader
+	Out io.Writer
+	// Terminal is true where In and Out are a person's terminal.
+	Terminal bool
+	// Only, where not empty, leaves out all channels but those.
+	Only []string
+	// Channels are further channels by instance name, made by the caller:
+	// tests and programs around the daemon.
+	Channels map[string]func(channelEnv) (channels.Adapter, error)
+	// Clock is the store's clock; nil is the machine's.
+	Clock func() time.Time
+	// OnCommit is told of the store's commits (see sqlite.Options).
+	OnCommit func(n int64, phase string)
+	// Fatal is told why the process must end at once.
+	Fatal func(error)
+	// Model replaces the configured model, and Tools are added to the
+	// configured ones: for tests and programs around the daemon.
+	Model turn.Model
+	Tools []tool.Tool
+}
+
+// Bot is everything that the configuration describes, built and checked, with
+// no I/O but reading the files it names.
+type Bot struct {
+	cfg      *config.Config
+	opts     Options
+	log      *slog.Logger
+	registry *metrics.Registry
+	texts    *locale.Catalog
+	words    *confirm.Words
+	tools    *toolset
+	model    turn.Model
+	models   []llm.Provider
+	adapters []instance
+	store    *atomic.Pointer[store.Store]
+	hub      *hub
+	redact   *audit.Redactor
+}
+
+// instance is one configured channel.
+type instance struct {
+	name    string
+	kind    string
+	cfg     config.Channel
+	adapter channels.Adapter
+}
+
+// Extra is a channel of the caller's own for Options.Channels.
+func Extra(a channels.Adapter) func(channelEnv) (channels.Adapter, error) {
+	return func(channelEnv) (channels.Adapter, error) { return a, nil }
+}
+
+// Build makes the bot. The error tells all that is wrong, one a line.
+func Build(ctx context.Context, cfg *config.Config, opts Options) (*Bot, error) {
+	b := &Bot{
+		cfg: cfg, opts: opts, log: opts.Log, registry: metrics.New(opts.Version),
+		store: new(atomic.Pointer[store.Store]), hub: newHub(),
+	}
+	var errs []error
+	keep := func(err error) { errs = append(errs, err) }
+	var err error
+	if b.texts, err = locale.New(cfg.Bot.Lang, overrides(cfg.Locale)); err != nil {
+		keep(fmt.Errorf("locale: %w", err))
+	}
+	if b.words, err = confirm.NewWords(cfg.Confirm.Yes, cfg.Confirm.No, cfg.Confirm.YesAdd, cfg.Confirm.NoAdd); err != nil {
+		keep(fmt.Errorf("confirm: %w", err))
+	}
+	if b.tools, err = newTools(ctx, cfg, b.cacheDir(), opts.Log, opts.Tools); err != nil {
+		keep(err)
+	}
+	chain, models, err := newChain(cfg, b.registry.Registerer(), opts.Log)
+	if err != nil {
+		keep(fmt.Errorf("model: %w", err))
+	}
+	b.model, b.models = chain, models
+	if opts.Model != nil {
+		b.model = opts.Model
+	}
+	if b.redact, err = audit.NewRedactor(cfg.Audit.Redact, cfg.Audit.RedactMode == "drop"); err != nil {
+		keep(fmt.Errorf("audit.redact: %w", err))
+	}
+	keep(b.makeChannels())
+	if _, err := sqlitePath(cfg); err != nil {
+		keep(err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, errors.Join(err, b.Close(ctx))
+	}
+	return b, nil
+}
+
+// overrides are the configured texts in the form that locale takes.
+func overrides(texts config.Texts) map[string]map[string]any {
+	out := make(map[string]map[string]any, len(texts))
+	for lang, keys := range texts {
+		out[lang] = make(map[string]any, len(keys))
+		for k, v := range keys {
+			out[lang][k] = v
+		}
+	}
+	return out
+}
+
+func (b *Bot) makeChannels() error {
+	var errs []error
+	for _, c := range b.cfg.Channels {
+		if len(b.opts.Only) > 0 && !slices.Contains(b.opts.Only, c.Name) {
+			continue
+		}
+		kind, ok := findKind(c.Kind)
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s: channel %s: kind %q is not available in this build", c.Pos, c.Name, c.Kind))
+			continue
+		}
+		a, err := kind.make(c, channelEnv{
+			cfg: b.cfg, host: b.host(c.Name), opts: b.opts, log: b.log.With("channel", c.Name),
+		})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		b.adapters = append(b.adapters, instance{name: c.Name, kind: c.Kind, cfg: c, adapter: a})
+	}
+	for name, mk := range b.opts.Channels {
+		a, err := mk(channelEnv{cfg: b.cfg, host: b.host(name), opts: b.opts, log: b.log.With("channel", name)})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("channel %s: %w", name, err))
+			continue
+		}
+		b.adapters = append(b.adapters, instance{name: name, kind: "extra", cfg: config.Channel{Name: name}, adapter: a})
+	}
+	if len(b.adapters) == 0 && len(errs) == 0 {
+		errs = append(errs, errors.New("channels: none is configured: add one, such as web: {kind: webchat}"))
+	}
+	return errors.Join(errs...)
+}
+
+func (b *Bot) host(name string) *host { return &host{account: name, store: b.store, hub: b.hub} }
+
+// Tools are the bot's tools.
+func (b *Bot) Tools() []*tool.Tool { return b.tools.registry.Tools() }
+
+// Findings is advice about the tools.
+func (b *Bot) Findings() []tool.Finding { return b.tools.findings }
+
+// Models are the configured providers, fallbacks behind.
+func (b *Bot) Models() []llm.Provider { return b.models }
+
+// Close ends what Build made.
+func (b *Bot) Close(ctx context.Context) error {
+	if b.tools == nil {
+		return nil
+	}
+	return b.tools.close(ctx)
+}
+
+// setup is what turns go by.
+func (b *Bot) setup() turn.Setup {
+	c := b.cfg
+	answer := confirm.AnswerBy{Anyone: c.Confirm.AnswerBy.Who == config.Anyone}
+	for _, u := range c.Confirm.AnswerBy.Users {
+		answer.Users = append(answer.Users, channels.UserID(u))
+	}
+	return turn.Setup{
+		Persona: c.Bot.Persona, Model: b.model, Tools: b.tools.registry, Texts: b.texts,
+		HistoryMessages: c.Bot.History.Messages, HistoryTokens: c.Bot.History.Tokens,
+		MaxSteps: c.Loop.MaxSteps, MaxStepsMessage: c.Loop.MaxStepsMessage,
+		ToolTimeout: c.Loop.ToolTimeout, Deadline: c.Loop.TurnDeadline, OutputCap: tool.DefaultOutputCap,
+		Redact: b.redact,
+		Confirm: turn.Confirm{
+			Timeout: c.Confirm.Timeout, Buttons: c.Confirm.Buttons,
+			AnsweredNotice: c.Confirm.AnsweredNotice, ExpiredNotice: c.Confirm.ExpiredNotice, AnswerBy: answer,
+			NoNote: !c.Confirm.SystemNote.On && c.Confirm.SystemNote.Text == "", Note: c.Confirm.SystemNote.Text,
+		},
+	}
+}
+
+// sqlitePath is the file of sqlite://FILE.
+func sqlitePath(cfg *config.Config) (string, error) {
+	url := cfg.Store.URL.Reveal()
+	path, ok := strings.CutPrefix(url, "sqlite://")
+	if !ok || path == "" {
+		scheme, _, _ := strings.Cut(url, ":")
+		return "", fmt.Errorf("store.url: %q is not available in this build: use sqlite://FILE, such as sqlite://data/parley.db", scheme)
+	}
+	return filepath.FromSlash(path), nil
+}
+
+// DataDir is the folder of the database, "" where there is none.
+func DataDir(cfg *config.Config) string {
+	path, err := sqlitePath(cfg)
+	if err != nil {
+		return ""
+	}
+	return filepath.Dir(path)
+}
+
+// cacheDir is used where it exists or can be made beside the database.
+func (b *Bot) cacheDir() string {
+	dir := DataDir(b.cfg)
+	if dir == "" {
+		return ""
+	}
+	if _, err := os.Stat(dir); err != nil && b.opts.Version == "" {
+		return ""
+	}
+	return cacheFolder(dir)
+}
+
+// Channels are the names of the bot's channels.
+func (b *Bot) Channels() []string {
+	out := make([]string, len(b.adapters))
+	for i, in := range b.adapters {
+		out[i] = in.name
+	}
+	return out
+}

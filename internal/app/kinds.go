@@ -1,0 +1,77 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/webchat"
+	"github.com/parley-bot/parley/internal/config"
+)
+
+// channelEnv is what a channel is made with.
+type channelEnv struct {
+	cfg  *config.Config
+	host *host
+	log  *slog.Logger
+	opts Options
+}
+
+// channelKind makes the adapter of one kind of channel.
+type channelKind struct {
+	kind string
+	make func(c config.Channel, env channelEnv) (channels.Adapter, error)
+}
+
+// channelKinds is the one table of platforms: a new adapter is its folder and
+// a line here.
+func channelKinds() []channelKind {
+	return []channelKind{
+		{"webchat", newWebchat},
+		{"console", newConsole},
+	}
+}
+
+func findKind(kind string) (channelKind, bool) {
+	for _, k := range channelKinds() {
+		if k.kind == kind {
+			return k, true
+		}
+	}
+	return channelKind{}, false
+}
+
+// Kinds lists what this build has, for the configuration's checks.
+func Kinds() config.Options {
+	var o config.Options
+	for _, k := range channelKinds() {
+		o.ChannelKinds = append(o.ChannelKinds, k.kind)
+	}
+	o.Providers = append(o.Providers, "openai", "script")
+	for _, p := range config.Presets() {
+		o.Providers = append(o.Providers, p.Name)
+	}
+	o.ToolKinds = []string{"script", "http"}
+	return o
+}
+
+func newWebchat(c config.Channel, env channelEnv) (channels.Adapter, error) {
+	cfg := webchat.Config{Title: env.cfg.Bot.Name, Lang: env.cfg.Bot.Lang, MaxText: int(env.cfg.Limits.MessageBytes),
+		Secure: strings.HasPrefix(env.cfg.Server.PublicURL, "https:")}
+	if err := c.Decode(&cfg); err != nil {
+		return nil, err
+	}
+	a, err := webchat.New(cfg, webchat.Deps{Host: env.host, Log: env.log, Name: c.Name})
+	if err != nil {
+		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
+	}
+	return a, nil
+}
+
+func newConsole(c config.Channel, env channelEnv) (channels.Adapter, error) {
+	if err := c.Decode(&struct{}{}); err != nil {
+		return nil, err
+	}
+	return makeConsole(c.Name, env)
+}

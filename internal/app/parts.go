@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/internal/audit"
+	"github.com/parley-bot/parley/internal/httpserver"
+	"github.com/parley-bot/parley/internal/inbox"
+	"github.com/parley-bot/parley/internal/store"
+)
+
+// retention cleans up now and then, a bounded piece at a time.
+func (a *App) retention(ctx context.Context) {
+	const pause, between = time.Hour, time.Second
+	timer := time.NewTimer(time.Minute)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		_, more, err := a.st.Clean(ctx, store.DefaultKeep())
+		if err != nil && ctx.Err() == nil {
+			a.log.Warn("cleaning up failed", "err", err)
+		}
+		if more {
+			timer.Reset(between)
+		} else {
+			timer.Reset(pause)
+		}
+	}
+}
+
+func (a *App) makeAudit(reg prometheus.Registerer) error {
+	c := a.cfg.Audit
+	if c.File == "" && c.Webhook.URL == "" {
+		return nil
+	}
+	m := audit.NewMetrics(reg)
+	if c.File != "" {
+		a.sinks = append(a.sinks, audit.NewFile(c.File))
+	}
+	if c.Webhook.URL != "" {
+		a.sinks = append(a.sinks, audit.NewWebhook(c.Webhook.URL, c.Webhook.Secret, &http.Client{Timeout: 10 * time.Second}))
+	}
+	for _, s := range a.sinks {
+		a.followers = append(a.followers, audit.NewFollower(a.st, s, a.log, m))
+	}
+	return nil
+}
+
+func (a *App) wakeAudit() {
+	for _, f := range a.followers {
+		f.Wake()
+	}
+}
+
+// runChannel keeps one channel receiving: an adapter that ends with an error
+// is started again, ever more patiently.
+func (a *App) runChannel(ctx context.Context, in instance) {
+	const most = time.Minute
+	for wait := time.Second; ; wait = min(2*wait, most) {
+		start := time.Now()
+		a.health.up(in.name)
+		err := protect(func() error { return in.adapter.Run(ctx, a.inbox.Sink(in.name, in.adapter)) })
+		if ctx.Err() != nil {
+			return
+		}
+		a.health.down(in.name, err)
+		if err == nil {
+			return // it has nothing more to receive (end of the terminal's input)
+		}
+		a.log.Error("channel stopped receiving: trying again", "channel", in.name, "err", err, "in", wait)
+		if time.Since(start) > most {
+			wait = time.Second
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+func protect(fn func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return fn()
+}
+
+func (a *App) makeServer(reg prometheus.Registerer) (err error) {
+	deps := httpserver.Deps{
+		Log: a.log, Registerer: reg, Metrics: a.registry.Handler(), Ready: a.ready, Webhooks: map[string]http.Handler{},
+	}
+	for _, in := range a.adapters {
+		sink := a.inbox.Sink(in.name, in.adapter)
+		if w, ok := in.adapter.(channels.WebhookReceiver); ok {
+			deps.Webhooks[in.name] = w.Webhook(sink)
+		}
+		if p, ok := in.adapter.(channels.PageServer); ok {
+			prefix, h := p.Pages(sink)
+			deps.Pages = append(deps.Pages, httpserver.Page{Prefix: prefix, Handler: h})
+		}
+	}
+	a.server, err = httpserver.New(httpserver.Config{
+		Listen: a.cfg.Server.Listen, MetricsListen: a.cfg.Server.MetricsListen, TrustedProxies: a.cfg.Server.Proxies(),
+	}, deps)
+	return err
+}
+
+// ready asks the store for something small: a store that can't be read or
+// written is not ready.
+func (a *App) ready(ctx context.Context) httpserver.Readiness {
+	r := httpserver.Readiness{Ready: true, Store: "ok", Channels: a.health.states()}
+	if err := a.st.Ping(ctx); err != nil {
+		r.Ready, r.Store = false, err.Error()
+	}
+	for _, s := range r.Channels {
+		r.Ready = r.Ready && s.Up
+	}
+	return r
+}
+
+// Addr is where the HTTP server listens.
+func (a *App) Addr() string {
+	if a.server == nil || a.server.Addr() == nil {
+		return ""
+	}
+	return a.server.Addr().String()
+}
+
+func (a *App) makeInbox(reg prometheus.Registerer) (err error) {
+	c := inbox.Config{
+		Channels: map[string]inbox.Policy{}, QueueMax: a.cfg.Limits.QueuePerChat, MessageBytes: int(a.cfg.Limits.MessageBytes),
+		PerUser: inbox.Rate{N: a.cfg.Limits.PerUser.N, Per: a.cfg.Limits.PerUser.Per},
+	}
+	for _, in := range a.adapters {
+		p := inbox.Policy{All: in.cfg.Groups.ReplyTo == "all", Shared: in.cfg.Groups.Session == "group"}
+		if in.cfg.Allow != nil {
+			p.Allow = []channels.UserID{}
+		}
+		for _, u := range in.cfg.Allow {
+			p.Allow = append(p.Allow, channels.UserID(u))
+		}
+		c.Channels[in.name] = p
+	}
+	a.inbox, err = inbox.New(c, inbox.Deps{
+		Store: a.st, Words: a.words, Texts: a.texts, Wake: a.dispatcher.Wake, Speak: a.outbox.Wake,
+		Logged: a.hub.grew, Cut: a.dispatcher.Cut, Log: a.log, Registerer: reg, Now: a.st.Now,
+	})
+	return err
+}

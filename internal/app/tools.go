@@ -1,0 +1,142 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/parley-bot/parley/internal/config"
+	"github.com/parley-bot/parley/internal/egress"
+	"github.com/parley-bot/parley/internal/secret"
+	"github.com/parley-bot/parley/internal/tool"
+	httptool "github.com/parley-bot/parley/internal/tool/http"
+	"github.com/parley-bot/parley/internal/tool/js"
+)
+
+// toolset is a bot's tools and what they hold open.
+type toolset struct {
+	registry *tool.Registry
+	modules  []*js.Module
+	guard    *egress.Guard
+	findings []tool.Finding
+}
+
+func (t *toolset) close(ctx context.Context) error {
+	var errs []error
+	for _, m := range t.modules {
+		errs = append(errs, m.Close(ctx))
+	}
+	if t.guard != nil {
+		t.guard.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// newTools loads scripts and declared tools: the one table of tool kinds.
+// Every error is told, not just the first.
+func newTools(ctx context.Context, cfg *config.Config, cacheDir string, log *slog.Logger, all []tool.Tool) (*toolset, error) {
+	guard, err := egress.New(cfg.Fetch.Allow, egress.Options{UserAgent: "parley"})
+	if err != nil {
+		return nil, fmt.Errorf("fetch.allow: %w", err)
+	}
+	set := &toolset{guard: guard}
+	all = slices.Clone(all)
+	var errs []error
+	for _, name := range cfg.Tools.Scripts {
+		m, err := js.Load(ctx, source(cfg, name), js.Options{
+			CacheDir: cacheDir, Fetch: fetch(guard), Log: log,
+			Secret: func(name string) (secret.String, error) { return namedSecret(cfg, name) },
+		})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		set.modules = append(set.modules, m)
+		set.findings = append(set.findings, m.Findings()...)
+		all = append(all, m.Tools()...)
+	}
+	for _, c := range cfg.Tools.Named {
+		t, err := declared(c, guard, log)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: tool %s: %w", c.Pos, c.Name, err))
+			continue
+		}
+		all = append(all, t)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, errors.Join(err, set.close(ctx))
+	}
+	if set.registry, err = tool.NewRegistry(all); err != nil {
+		return nil, errors.Join(err, set.close(ctx))
+	}
+	set.findings = append(set.findings, tool.Lint(all)...)
+	return set, nil
+}
+
+func source(cfg *config.Config, name string) js.Source {
+	if fsys := cfg.FS(); fsys != nil {
+		return js.Embedded(fsys, name)
+	}
+	return js.File(name)
+}
+
+var errNoSecret = errors.New("no such name under secrets: in the configuration")
+
+func namedSecret(cfg *config.Config, name string) (secret.String, error) {
+	if s, ok := cfg.Secrets[name]; ok {
+		return s, nil
+	}
+	return secret.String{}, fmt.Errorf("secret %q: %w", name, errNoSecret)
+}
+
+// fetch is ctx.fetch of scripts: the guard of HTTP tools.
+func fetch(g *egress.Guard) func(context.Context, js.Request) (js.Response, error) {
+	return func(ctx context.Context, r js.Request) (js.Response, error) {
+		resp, err := g.Do(ctx, egress.Request{Method: r.Method, URL: r.URL, Header: r.Header, Body: r.Body})
+		if err != nil {
+			return js.Response{}, err
+		}
+		return js.Response{Status: resp.Status, URL: r.URL, Header: resp.Header, Body: resp.Body}, nil
+	}
+}
+
+// declared makes a tool that the configuration describes.
+func declared(c config.Tool, guard *egress.Guard, log *slog.Logger) (tool.Tool, error) {
+	t := tool.Tool{
+		Name: c.Name, Kind: "http", Title: c.Title, Description: c.Description, Schema: c.Schema, Labels: c.Labels,
+		Confirm: c.Confirm, Timeout: c.Timeout, Effect: tool.Effect(c.Effect),
+	}
+	t.Dedupe = time.Duration(c.Dedupe)
+	if c.ConfirmWhen != "" || c.ConfirmLines != "" || c.ConfirmMessage != "" {
+		return t, errors.New("confirm_when, confirm_lines and confirm_message are not available for declared tools in this build: write the tool as a script")
+	}
+	if c.HTTP == nil {
+		return t, errors.New("needs http:")
+	}
+	hc := httptool.Config{
+		Name: c.Name, Method: c.HTTP.Method, URL: c.HTTP.URL, Headers: c.HTTP.Headers, Bind: c.HTTP.Bind,
+		Schema: c.Schema, Effect: t.Effect, Log: log,
+	}
+	r, err := httptool.New(hc, guard)
+	if err != nil {
+		return t, err
+	}
+	t.Runner, t.Effect = r, r.Effect()
+	t.Digest = tool.Digest(&t, hc.Code()...)
+	return t, nil
+}
+
+// cacheFolder is where bundled scripts are kept, "" where it can't be made.
+func cacheFolder(dataDir string) string {
+	dir := filepath.Join(dataDir, "cache")
+	if err := os.MkdirAll(dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "" // scripts are bundled at each start then
+	}
+	return dir
+}
