@@ -92,8 +92,8 @@ func (b *bed) start() {
 // open builds the bot without starting it.
 func (b *bed) open() (*App, error) {
 	path := filepath.Join(b.dir, "parley.yaml")
-	doc := fmt.Sprintf("store: {url: sqlite://%s}\nmodel: {provider: script, script: model.yaml}\nchannels: {web: {kind: webchat}}\n%s\n",
-		filepath.Join(b.dir, "parley.db"), b.yaml)
+	doc := fmt.Sprintf("store: {url: %q}\nmodel: {provider: script, script: model.yaml}\nchannels: {web: {kind: webchat}}\n%s\n",
+		"sqlite://"+filepath.Join(b.dir, "parley.db"), b.yaml)
 	if err := os.WriteFile(path, []byte(doc), 0o600); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,9 @@ import (
 	"github.com/parley-bot/parley/internal/tool"
 )
 
+// sorry is what a person is told when no answer can be had.
+const sorry = "Sorry, something went wrong on my side. Please try again in a moment."
+
 // one is the content of the only result in the last request.
 func one(t *testing.T, b *bed) llm.Result {
 	t.Helper()
@@ -237,7 +240,7 @@ func TestLoop_A5_TurnDeadline(t *testing.T) {
 		return llm.Response{}, &llm.Error{Class: llm.Cancelled, Err: ctx.Err()}
 	})
 	b.say("go")
-	b.wants(1, "Sorry, I can't answer right now. Please try again in a moment.")
+	b.wants(1, sorry)
 	b.silent(1)
 }
 
@@ -371,7 +374,7 @@ func TestLoop_A13_FailureIsToldOnce(t *testing.T) {
 	b := newBed(t)
 	b.model.then(fails(llm.BadRequest))
 	b.say("hello")
-	b.wants(1, "Sorry, I can't answer right now. Please try again in a moment.")
+	b.wants(1, sorry)
 	b.silent(1)
 }
 
@@ -398,7 +401,7 @@ func TestLoop_A13_EmptyTextIsRetriedOnce(t *testing.T) {
 	b.say("hi")
 	b.wants(1, "hello")
 	b.say("hi again")
-	b.wants(2, "Sorry, I can't answer right now. Please try again in a moment.")
+	b.wants(2, sorry)
 }
 
 func TestLoop_A14_HistoryIsTrimmedByTurns(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/parley-bot/parley/internal/audit"
@@ -140,7 +141,11 @@ func rawJSON(raw string) json.RawMessage {
 
 // failureKey names a call by what the model wrote.
 func failureKey(c *callState) string {
-	if canon, err := tool.Canonical(json.RawMessage(c.Raw)); err == nil {
+	raw := strings.TrimSpace(c.Raw)
+	if raw == "" || raw == "null" {
+		raw = "{}"
+	}
+	if canon, err := tool.Canonical(json.RawMessage(raw)); err == nil {
 		return c.Name + " " + string(canon)
 	}
 	return c.Name + " " + c.Raw
