@@ -94,11 +94,13 @@ func (c *chat) next(tx Tx, now time.Time) (e outbox.Entry, ok bool, due time.Tim
 		}
 	}
 	if token != "" {
-		w, _, err := getWait(tx, token)
+		w, ok, err := queryWait(tx, qWaitGet, token)
 		if err != nil {
 			return e, false, due, err
 		}
-		e.Asks = w.Timeout
+		if ok && e.Seq == w.lastSeq && w.State == confirm.Pending {
+			e.Asks = w.Timeout
+		}
 	}
 	if _, err := tx.Exec(qOutMark, c.key, e.Seq, ms(now)); err != nil {
 		return e, false, due, fmt.Errorf("marking entry: %w", err)

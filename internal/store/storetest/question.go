@@ -90,6 +90,7 @@ func questionClock(b *bench) {
 	b.expire(0)
 	e := b.next(p)
 	for i := range 3 {
+		check(b, "asks", e.Asks, map[bool]time.Duration{true: timeout}[i == 2])
 		b.Advance(timeout)
 		b.expire(0)
 		b.say(group("other"), "ben", "hi", inbox.Queued)
