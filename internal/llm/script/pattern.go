@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
-	"unicode"
 )
 
 // pattern is a regular expression over folded texts.
@@ -17,36 +16,37 @@ type pattern struct {
 	needs []string
 }
 
-// compile makes a pattern. It is compiled for lower case, which lets the
-// engine look for literals; ignoring case would not.
+// compile makes a pattern. Texts are folded to lower case, so the expression
+// is too: the engine then looks for literals, which it can't where it has to
+// ignore case itself.
 func compile(expr string) (*pattern, error) {
-	tree, err := syntax.Parse(foldPattern(expr), syntax.Perl|syntax.FoldCase)
+	expr = lowerPattern(foldPattern(expr))
+	tree, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
 		return nil, err
 	}
-	lowerLiterals(tree)
-	re, err := regexp.Compile(tree.String())
+	re, err := regexp.Compile(expr)
 	if err != nil {
 		return nil, err
 	}
-	p := &pattern{re: re, names: re.SubexpNames()}
-	if tree, err = syntax.Parse(tree.String(), syntax.Perl); err == nil {
-		p.needs = required(tree.Simplify())
-	}
-	return p, nil
+	return &pattern{re: re, names: re.SubexpNames(), needs: required(tree.Simplify())}, nil
 }
 
-// lowerLiterals turns literals into ones of lower case.
-func lowerLiterals(re *syntax.Regexp) {
-	if re.Op == syntax.OpLiteral {
-		re.Flags &^= syntax.FoldCase
-		for i, r := range re.Rune {
-			re.Rune[i] = unicode.ToLower(r)
-		}
+// keptCase are the parts of an expression whose case has a meaning: escapes,
+// and what opens a group.
+var keptCase = regexp.MustCompile(`\\[pPx]\{[^}]*\}|\\.|\(\?P?<[^>]*>|\(\?[a-zA-Z-]*[:)]`)
+
+// lowerPattern makes an expression's literals lower case.
+func lowerPattern(expr string) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range keptCase.FindAllStringIndex(expr, -1) {
+		b.WriteString(strings.ToLower(expr[at:m[0]]))
+		b.WriteString(expr[m[0]:m[1]])
+		at = m[1]
 	}
-	for _, sub := range re.Sub {
-		lowerLiterals(sub)
-	}
+	b.WriteString(strings.ToLower(expr[at:]))
+	return b.String()
 }
 
 // required returns literals of which one is in every match.
