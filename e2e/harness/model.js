@@ -1,0 +1,52 @@
+// A model API of others' making (aimock speaks OpenAI's), and the bakery on
+// it. What it answers is set by each test; what it was sent is in its journal.
+
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { LLMock } from '@copilotkit/aimock';
+import { root, serve } from './bot.js';
+
+const key = 'key-of-the-model-4f1c';
+
+// The folder's scripts are the demo's, its configuration has another model.
+const config = (port) => `
+bot: {name: La Espiga, lang: en, persona: "You are the assistant of La Espiga, a small bakery."}
+model:
+  provider: openai
+  name: gpt-5-mini
+  base_url: http://127.0.0.1:${port}/v1
+  api_key: \${MODEL_KEY}
+  timeout: 5s
+  max_tokens: 300
+tools: {scripts: [tools.ts]}
+channels: {web: {kind: webchat}}
+`;
+
+// modelled starts both and returns {bot, model}.
+export async function modelled(t, answers) {
+  const model = new LLMock({ port: 0, host: '127.0.0.1', strict: true, auth: { apiKeys: [key] } });
+  for (const [match, response, options] of answers) model.on(match, response, options);
+  await model.start();
+  t.after(() => model.stop());
+  const bot = await serve(t, {
+    files: {
+      'parley.yaml': config(model.port),
+      'tools.ts': await readFile(path.join(root, 'configs/bakery/tools.ts'), 'utf8'),
+    },
+    env: { MODEL_KEY: key },
+  });
+  return { bot, model };
+}
+
+// sent are the bodies of the requests that the model got, oldest first.
+export const sent = (model) => model.journal.getAll().map((e) => e.body);
+export const statuses = (model) => model.journal.getAll().map((e) => e.response.status);
+
+// result is what the model was told of its last call.
+export function result(body) {
+  const last = body.messages.at(-1);
+  return last.role === 'tool' ? JSON.parse(last.content) : null;
+}
+
+// system is the system prompt as one text.
+export const system = (body) => body.messages.filter((m) => m.role === 'system').map((m) => m.content).join('\n');
