@@ -21,8 +21,8 @@ func runInit(t *testing.T, args ...string) (code int, out, errOut string) {
 	return code, o.String(), e.String()
 }
 
-// tree lists all files and folders below dir, with sizes.
-func tree(t *testing.T, dir string) map[string]int64 {
+// initTree lists all files and folders below dir, with sizes.
+func initTree(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	out := map[string]int64{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -46,9 +46,10 @@ func tree(t *testing.T, dir string) map[string]int64 {
 	return out
 }
 
-func names(files map[string]int64) map[string]bool {
+func initNames(t *testing.T, dir string) map[string]bool {
+	t.Helper()
 	out := map[string]bool{}
-	for name := range files {
+	for name := range initTree(t, dir) {
 		out[name] = true
 	}
 	return out
@@ -62,7 +63,7 @@ func TestInit_WritesAFolderThatPassesCheck(t *testing.T) {
 		t.Fatalf("init: %d %q", code, errOut)
 	}
 	want := map[string]bool{"parley.yaml": true, "tools.ts": true, "model.yaml": true, "parley.d.ts": true}
-	if diff := cmp.Diff(want, names(tree(t, dir))); diff != "" {
+	if diff := cmp.Diff(want, initNames(t, dir)); diff != "" {
 		t.Error(diff)
 	}
 	types, err := os.ReadFile(filepath.Join(dir, "parley.d.ts"))
@@ -89,7 +90,7 @@ func TestInit_RefusesToOverwrite(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		before := tree(t, dir)
+		before := initTree(t, dir)
 		code, out, errOut := runInit(t, "init", dir)
 		if code != exitUsage || out != "" {
 			t.Errorf("%v: exit %d, output %q, want %d and nothing", there, code, out, exitUsage)
@@ -100,7 +101,7 @@ func TestInit_RefusesToOverwrite(t *testing.T) {
 				t.Errorf("%v: %q, is %s in it? want %v", there, errOut, name, exists)
 			}
 		}
-		if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+		if diff := cmp.Diff(before, initTree(t, dir)); diff != "" {
 			t.Errorf("%v: the folder changed: %s", there, diff)
 		}
 	}
@@ -115,7 +116,7 @@ func TestInit_KeepsADanglingLink(t *testing.T) {
 	if code, _, errOut := runInit(t, "init", dir); code != exitUsage || !strings.Contains(errOut, "model.yaml") {
 		t.Errorf("exit %d, %q", code, errOut)
 	}
-	if diff := cmp.Diff(map[string]bool{"model.yaml": true}, names(tree(t, dir))); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"model.yaml": true}, initNames(t, dir)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -132,7 +133,7 @@ func TestInit_WrongUse(t *testing.T) {
 			t.Errorf("%v: exit %d, %q, want %d", args, code, errOut, exitUsage)
 		}
 	}
-	if diff := cmp.Diff(map[string]int64{"file": 0}, tree(t, dir)); diff != "" {
+	if diff := cmp.Diff(map[string]int64{"file": 0}, initTree(t, dir)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -145,7 +146,7 @@ func TestWriteNew_LeavesNoHalfOfIt(t *testing.T) {
 	if err == nil {
 		t.Fatal("a file in a folder that isn't there was written")
 	}
-	if got := tree(t, dir); len(got) > 0 {
+	if got := initTree(t, dir); len(got) > 0 {
 		t.Errorf("left behind: %v", got)
 	}
 }
