@@ -49,7 +49,7 @@ func (d *Dispatcher) scanOnce(ctx context.Context) {
 	keys, err := d.deps.Store.Ready(ctx, limit)
 	if err != nil {
 		if ctx.Err() == nil {
-			d.log.Error("waiting lanes could not be listed", "error", err)
+			d.log.Error("waiting lanes could not be listed", "err", err)
 		}
 		return
 	}
@@ -76,7 +76,7 @@ func (d *Dispatcher) expireLoop(ctx context.Context) {
 	for {
 		ended, next, err := d.deps.Store.Expire(ctx, expirePage)
 		if err != nil && ctx.Err() == nil {
-			d.log.Error("questions could not be expired", "error", err)
+			d.log.Error("questions could not be expired", "err", err)
 		}
 		for _, e := range ended {
 			d.ended(e)
@@ -140,7 +140,7 @@ func (d *Dispatcher) renewLoop(ctx context.Context) {
 		}
 		lost, err := d.deps.Store.Renew(ctx)
 		if err != nil && ctx.Err() == nil {
-			d.log.Error("leases could not be renewed", "error", err)
+			d.log.Error("leases could not be renewed", "err", err)
 		}
 		for _, key := range lost {
 			d.log.Warn("lane was taken over", "lane", key)

@@ -113,7 +113,7 @@ func (d *Dispatcher) run(ctx context.Context, l *lane, got lease.Lane) (how end,
 		return endStopped, false
 	}
 	d.metrics.failures.Inc()
-	d.log.Error("turn failed and will be tried again", "lane", l.key, "failures", l.failures+1, "error", err)
+	d.log.Error("turn failed and will be tried again", "lane", l.key, "failures", l.failures+1, "err", err)
 	return endFailed, false
 }
 
@@ -149,7 +149,7 @@ func (d *Dispatcher) release(ctx context.Context, l *lane, got lease.Lane) bool 
 	defer cancel()
 	if err := d.deps.Store.Release(ctx, got); err != nil && !errors.Is(err, lease.ErrLost) {
 		l.held = &got
-		d.log.Error("lane could not be released", "lane", l.key, "error", err)
+		d.log.Error("lane could not be released", "lane", l.key, "err", err)
 		return false
 	}
 	l.held = nil
@@ -168,7 +168,7 @@ func (d *Dispatcher) claimed(err error) {
 	wait, began := d.pauseClaims()
 	d.mu.Unlock()
 	if began {
-		d.log.Error("lane could not be claimed", "error", err, "retry_in", wait)
+		d.log.Error("lane could not be claimed", "err", err, "retry_in", wait)
 	}
 }
 

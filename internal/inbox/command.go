@@ -4,28 +4,37 @@ import (
 	"context"
 	"strings"
 
-	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/locale"
 )
 
 // chatCommand is a command as it was typed.
 type chatCommand struct {
 	name string
-	arg  string
-	// named is true where it bore a name: /reset@parley_bot. Platforms
-	// deliver such a one only to the bot it names.
+	arg  string // the first word behind it
+	// named is true where it bore a bot's name: /reset@parley_bot.
 	named bool
 }
 
+// maxArgs is how much of what follows a command is looked at, in bytes.
+const maxArgs = 1024
+
 // parseCommand reads a known command; any other /x is text.
 func parseCommand(text string) (chatCommand, bool) {
-	word, arg, _ := strings.Cut(strings.TrimSpace(text), " ")
-	name, ok := strings.CutPrefix(word, "/")
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "/")
 	if !ok {
 		return chatCommand{}, false
 	}
-	name, _, named := strings.Cut(name, "@")
-	c := chatCommand{name: strings.ToLower(name), arg: strings.TrimSpace(arg), named: named}
+	word := rest
+	if i := strings.IndexAny(rest, " \t\r\n"); i >= 0 {
+		word, rest = rest[:i], rest[i:]
+	} else {
+		rest = ""
+	}
+	name, _, named := strings.Cut(word, "@")
+	c := chatCommand{name: strings.ToLower(name), named: named}
+	if args := strings.Fields(clip(rest, maxArgs)); len(args) > 0 {
+		c.arg = args[0]
+	}
 	switch c.name {
 	case "start", "help", "reset", "cancel", "lang":
 		return c, true
@@ -35,68 +44,46 @@ func parseCommand(text string) (chatCommand, bool) {
 
 // command carries a command out. It is not queued behind a running turn and
 // meets no limit.
-func (s *sink) command(ctx context.Context, m message, c chatCommand) error {
-	lang, err := s.language(ctx, m)
-	if err != nil {
-		return err
-	}
-	cmd := Command{Place: m.place, DedupeKey: s.dedupeKey(m.in), In: m.in, Action: ActSay}
+func (s *sink) command(ctx context.Context, m message, c chatCommand) (Outcome, error) {
+	m.in.Text = clip(m.in.Text, s.cfg.MessageBytes)
+	cmd := Command{Place: m.place, DedupeKey: m.key, In: m.in, Action: ActSay}
 	switch c.name {
 	case "start":
-		cmd.Say = s.say(m, lang, locale.CommandStart)
+		cmd.Say = s.say(m, locale.CommandStart)
 	case "help":
-		cmd.Say = s.say(m, lang, locale.CommandHelp)
+		cmd.Say = s.say(m, locale.CommandHelp)
 	case "reset":
-		cmd.Action, cmd.Say = ActReset, s.say(m, lang, locale.CommandReset)
+		cmd.Action, cmd.Say = ActReset, s.say(m, locale.CommandReset)
 	case "cancel":
 		cmd.Action = ActCancel
-		cmd.Say, cmd.SayNothing = s.say(m, lang, locale.CommandCancelDone), s.say(m, lang, locale.CommandCancelNothing)
+		cmd.Say, cmd.SayNothing = s.say(m, locale.CommandCancelDone), s.say(m, locale.CommandCancelNothing)
 	case "lang":
-		s.langCommand(m, c.arg, lang, &cmd)
+		s.langCommand(m, c.arg, &cmd)
 	}
 	acc, err := s.deps.Store.Command(ctx, cmd)
 	if err != nil {
-		return err
+		return "", err
+	}
+	if cmd.Action == ActLang && acc.Outcome != Duplicate {
+		s.langs.set(m.place.Lane, cmd.Lang)
 	}
 	s.done(m.place, acc)
-	return nil
+	return acc.Outcome, nil
 }
 
-func (s *sink) langCommand(m message, arg, lang string, cmd *Command) {
+func (s *sink) langCommand(m message, arg string, cmd *Command) {
 	t := s.deps.Texts
 	list := locale.Arg{Name: "languages", Value: t.List()}
 	if arg == "" {
-		cmd.Say = s.say(m, lang, locale.CommandLangCurrent, locale.Arg{Name: "language", Value: t.Name(lang)}, list)
+		cmd.Say = s.say(m, locale.CommandLangCurrent, locale.Arg{Name: "language", Value: t.Name(m.lang)}, list)
 		return
 	}
 	to, ok := t.Match(arg)
 	if !ok {
-		cmd.Say = s.say(m, lang, locale.CommandLangUnknown, list)
+		cmd.Say = s.say(m, locale.CommandLangUnknown, list)
 		return
 	}
+	m.lang = to
 	cmd.Action, cmd.Lang = ActLang, to
-	cmd.Say = s.say(m, to, locale.CommandLangSet, locale.Arg{Name: "language", Value: t.Name(to)})
-}
-
-// press lets a button answer. The adapter acknowledges it once: with its
-// outcome right after the commit, or bare where that takes over a second.
-func (s *sink) press(ctx context.Context, m message) error {
-	ack := s.acker(ctx, m.in)
-	d := Delivery{Place: m.place, DedupeKey: s.dedupeKey(m.in), In: m.in, Refuse: m.caps.Refuses}
-	acc, err := s.deps.Store.Accept(ctx, d)
-	if err != nil {
-		ack.give(channels.PressAck{Outcome: channels.PressPending})
-		return err
-	}
-	out := channels.PressAck{Outcome: channels.PressStale}
-	switch acc.Outcome {
-	case AnsweredQuestion:
-		out.Outcome = channels.PressAccepted
-	case NotYours:
-		out.Outcome = channels.PressNotYours
-		out.Notice = s.deps.Texts.Text(s.deps.Texts.Resolve(m.in.From.Lang), locale.NotYours)
-	}
-	ack.give(out)
-	s.done(m.place, acc)
-	return nil
+	cmd.Say = s.say(m, locale.CommandLangSet, locale.Arg{Name: "language", Value: t.Name(to)})
 }

@@ -13,16 +13,18 @@ type Rate struct {
 	Per time.Duration
 }
 
-// maxWindows bounds how many people's windows are kept; the oldest go first.
+// maxWindows bounds how many people's windows are kept. Past it the half that
+// wasn't seen lately is forgotten, and their count starts again.
 const maxWindows = 100_000
 
 // limiter counts messages by person in fixed windows.
 type limiter struct {
 	rate Rate
+	now  func() time.Time
 
-	mu      sync.Mutex
-	windows map[who]*window
-	sweep   time.Time
+	mu sync.Mutex
+	// young has those seen since it was last full, old those before.
+	young, old map[who]*window
 }
 
 type who struct {
@@ -36,50 +38,70 @@ type window struct {
 	noticed bool
 }
 
-func newLimiter(r Rate) *limiter { return &limiter{rate: r, windows: map[who]*window{}} }
+func newLimiter(r Rate, now func() time.Time) *limiter {
+	return &limiter{rate: r, now: now, young: make(map[who]*window)}
+}
 
-// take counts one message: over is true past the limit, first for the first
-// of a window.
-func (l *limiter) take(channel string, user channels.UserID, now time.Time) (over, first bool) {
+// taken is a message that was counted, or is past the limit.
+type taken struct {
+	w    *window
+	over bool
+	// first past the limit in its window.
+	first bool
+	// left is how long the window lasts yet.
+	left time.Duration
+}
+
+// take counts one message.
+func (l *limiter) take(channel string, user channels.UserID) taken {
 	if l.rate.N <= 0 || l.rate.Per <= 0 {
-		return false, false
+		return taken{}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clean(now)
-	k := who{channel, user}
-	w := l.windows[k]
-	if w == nil || !now.Before(w.ends) {
-		w = &window{ends: now.Add(l.rate.Per)}
-		l.windows[k] = w
+	now := l.now()
+	w := l.window(who{channel, user})
+	// A clock that went back must not make a window last longer than it is.
+	if left := w.ends.Sub(now); left <= 0 || left > l.rate.Per {
+		*w = window{ends: now.Add(l.rate.Per)}
 	}
-	w.n++
-	if w.n <= l.rate.N {
-		return false, false
+	t := taken{w: w, left: w.ends.Sub(now)}
+	if w.n < l.rate.N {
+		w.n++
+		return t
 	}
-	first = !w.noticed
+	t.over, t.first = true, !w.noticed
 	w.noticed = true
-	return true, first
+	return t
 }
 
-// clean forgets windows that are over, once a window's time, or at once where
-// there are too many.
-func (l *limiter) clean(now time.Time) {
-	if now.Before(l.sweep) && len(l.windows) < maxWindows {
+func (l *limiter) window(k who) *window {
+	w := l.young[k]
+	if w != nil {
+		return w
+	}
+	if w = l.old[k]; w == nil {
+		w = new(window)
+	}
+	if len(l.young) >= maxWindows/2 {
+		l.old, l.young = l.young, make(map[who]*window)
+	}
+	l.young[k] = w
+	return w
+}
+
+// undo is for a message that turned out not to count: known before, an answer,
+// or not taken.
+func (l *limiter) undo(t taken) {
+	if t.w == nil {
 		return
 	}
-	l.sweep = now.Add(l.rate.Per)
-	for k, w := range l.windows {
-		if !now.Before(w.ends) {
-			delete(l.windows, k)
-		}
-	}
-	// A flood of new people within one window: forget some, whose count
-	// then starts again.
-	for k := range l.windows {
-		if len(l.windows) < maxWindows {
-			break
-		}
-		delete(l.windows, k)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case !t.over:
+		t.w.n = max(0, t.w.n-1)
+	case t.first:
+		t.w.noticed = false
 	}
 }

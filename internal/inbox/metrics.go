@@ -5,6 +5,16 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/parley-bot/parley/channels"
+)
+
+// Labels beside the outcomes of the store and the reasons of refusals.
+const (
+	outMedia    Outcome = "media" // only a file
+	outTooLarge         = Outcome(channels.RefusedTooLarge)
+	outError    Outcome = "error" // the store failed, or a panic
+	outAsked            = "asked" // of a question
 )
 
 // metrics of what comes in and of how questions end. Labels never name a chat
@@ -16,10 +26,17 @@ type metrics struct {
 	waited     prometheus.Histogram
 }
 
-func newMetrics(reg prometheus.Registerer, channels []string) (*metrics, error) {
+// newMetrics registers with reg (nil: nowhere), and creates the series of the
+// channels and tools given, so that their rates start at zero:
+//
+//	parley_inbound_messages_total{channel,outcome}
+//	parley_inbound_duplicates_total{channel}
+//	parley_confirmations_total{tool,outcome}
+//	parley_confirmation_wait_seconds
+func newMetrics(reg prometheus.Registerer, names, tools []string) (*metrics, error) {
 	m := &metrics{
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "parley_inbound_messages_total", Help: "Messages and presses received, by what became of them.",
+			Name: "parley_inbound_messages_total", Help: "Messages, edits and presses received, by what became of them.",
 		}, []string{"channel", "outcome"}),
 		duplicates: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "parley_inbound_duplicates_total", Help: "Messages that were delivered again and dropped.",
@@ -32,6 +49,14 @@ func newMetrics(reg prometheus.Registerer, channels []string) (*metrics, error) 
 			Buckets: []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3600, 86400},
 		}),
 	}
+	for _, name := range names {
+		m.create(name)
+	}
+	for _, tool := range tools {
+		for _, out := range []string{outAsked, "approved", "denied", "replied", "cancelled", "expired", "superseded"} {
+			m.confirms.WithLabelValues(tool, out)
+		}
+	}
 	if reg == nil {
 		return m, nil
 	}
@@ -39,20 +64,32 @@ func newMetrics(reg prometheus.Registerer, channels []string) (*metrics, error) 
 	for _, c := range []prometheus.Collector{m.messages, m.duplicates, m.confirms, m.waited} {
 		errs = append(errs, reg.Register(c))
 	}
-	for _, ch := range channels {
-		m.duplicates.WithLabelValues(ch)
-		for _, o := range []Outcome{Queued, Duplicate, AnsweredQuestion, Stale, NotYours, OverQueue, OverRate, Ignored, Commanded} {
-			m.messages.WithLabelValues(ch, string(o))
-		}
-	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("registering metrics of the inbox: %w", err)
 	}
 	return m, nil
 }
 
-func (m *metrics) inbound(channel, outcome string) {
-	m.messages.WithLabelValues(channel, outcome).Inc()
+func (m *metrics) create(channel string) {
+	m.duplicates.WithLabelValues(channel)
+	for _, o := range []Outcome{
+		Queued, Duplicate, AnsweredQuestion, Stale, NotYours, OverQueue, OverRate, Ignored, Commanded, outMedia, outError,
+	} {
+		m.messages.WithLabelValues(channel, string(o))
+	}
+	for _, r := range []channels.RefusedReason{
+		channels.RefusedBlank, channels.RefusedTooLarge, channels.RefusedInvalid, channels.RefusedQueueFull,
+		channels.RefusedRate, channels.RefusedUnavailable,
+	} {
+		m.messages.WithLabelValues(channel, string(r))
+	}
+}
+
+func (m *metrics) inbound(channel string, out Outcome) {
+	m.messages.WithLabelValues(channel, string(out)).Inc()
+	if out == Duplicate {
+		m.duplicates.WithLabelValues(channel).Inc()
+	}
 }
 
 func (m *metrics) confirmed(tool, outcome string) { m.confirms.WithLabelValues(tool, outcome).Inc() }

@@ -197,6 +197,6 @@ func (o *Outbox) giveBack(e Entry) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
 	if err := o.deps.Store.Retry(ctx, e, time.Now(), false, ""); err != nil {
-		o.log.Error("unsent entry could not be put back", "channel", e.Channel, "seq", e.Seq, "error", err)
+		o.log.Error("unsent entry could not be put back", "channel", e.Channel, "seq", e.Seq, "err", err)
 	}
 }

@@ -69,7 +69,7 @@ func (a *account) refused(err error) time.Duration {
 	wait := delay(firstRefused, mostRefused, a.pause.refusals)
 	a.hold(wait)
 	a.mu.Unlock()
-	a.o.log.Error("channel's credentials are refused, sending is paused", "channel", a.name, "retry_in", wait, "error", err)
+	a.o.log.Error("channel's credentials are refused, sending is paused", "channel", a.name, "retry_in", wait, "err", err)
 	return wait
 }
 

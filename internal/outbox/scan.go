@@ -23,7 +23,7 @@ func (o *Outbox) scanLoop(ctx context.Context) {
 	for {
 		for _, a := range o.accounts {
 			if err := a.scan(ctx); err != nil && ctx.Err() == nil {
-				o.log.Error("unsent entries could not be listed", "channel", a.name, "error", err)
+				o.log.Error("unsent entries could not be listed", "channel", a.name, "err", err)
 			}
 		}
 		if !pass(ctx, scanGap) {

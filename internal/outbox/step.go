@@ -45,7 +45,7 @@ func (a *account) next(c *chat) (*Entry, step) {
 	switch {
 	case err != nil:
 		c.storeFails++
-		a.o.log.Error("entry could not be read", "channel", a.name, "chat", c.key, "error", err)
+		a.o.log.Error("entry could not be read", "channel", a.name, "chat", c.key, "err", err)
 		return nil, step{rest: storeBackOff(c.storeFails)}
 	case !ok && due.IsZero():
 		return nil, step{}
@@ -94,7 +94,7 @@ func (a *account) deliver(e Entry) *outcome {
 	if err != nil && e.Part.Plain != "" && channels.ClassOf(err) == channels.PermanentMessage {
 		// Certainly not taken, perhaps for its markup: once more without.
 		a.o.metrics.sends.WithLabelValues(a.name, string(channels.PermanentMessage)).Inc()
-		a.o.log.Warn("platform refused the markup, plain text is sent", "channel", a.name, "chat", e.ChatKey, "seq", e.Seq, "error", err)
+		a.o.log.Warn("platform refused the markup, plain text is sent", "channel", a.name, "chat", e.ChatKey, "seq", e.Seq, "err", err)
 		plain := e
 		plain.Part.Text, plain.Part.Markup, plain.Part.Plain = e.Part.Plain, channels.MarkupPlain, ""
 		receipt, err = a.call(plain, editor)
@@ -150,7 +150,7 @@ func (a *account) commit(c *chat, out *outcome) step {
 	s, err := a.save(ctx, out)
 	if err != nil {
 		c.storeFails++
-		a.o.log.Error("outcome of a send could not be saved", "channel", a.name, "chat", c.key, "seq", out.entry.Seq, "error", err)
+		a.o.log.Error("outcome of a send could not be saved", "channel", a.name, "chat", c.key, "seq", out.entry.Seq, "err", err)
 		return step{outcome: out, rest: storeBackOff(c.storeFails)}
 	}
 	c.storeFails = 0

@@ -93,10 +93,10 @@ func (a *account) failed(e Entry, err error) verdict {
 		a.o.log.Debug("edit is given up", "channel", a.name, "chat", e.ChatKey, "seq", e.Seq, "class", class)
 	case v.do == doFail:
 		a.o.log.Error("entry is given up", "channel", a.name, "chat", e.ChatKey, "seq", e.Seq, "class", class,
-			"attempts", e.Attempts, "unknown", v.unknown, "error", err)
+			"attempts", e.Attempts, "unknown", v.unknown, "err", err)
 	default:
 		a.o.log.Warn("entry will be sent again", "channel", a.name, "chat", e.ChatKey, "seq", e.Seq, "class", class,
-			"attempts", e.Attempts, "retry_in", v.wait, "error", err)
+			"attempts", e.Attempts, "retry_in", v.wait, "err", err)
 	}
 	return v
 }
