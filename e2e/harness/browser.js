@@ -140,7 +140,7 @@ export class Chat {
     return this.page.evaluate(async () => (await (await fetch('api/messages')).json()).events);
   }
 
-  shot(name) { return this.page.screenshot({ path: path.join(shots, `${name}.png`) }); }
+  shot(name) { return this.page.screenshot({ path: path.join(shots, `${name}.png`), animations: 'disabled' }); }
 
   // assertClean holds for every page: no other host was asked for anything,
   // and nothing went wrong in it, broken Content-Security-Policy included.
