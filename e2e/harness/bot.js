@@ -119,17 +119,18 @@ export class Bot {
     return code;
   }
 
-  // close is for the end of a test: a failed one shows what the bot logged.
-  async close(failed) {
+  // close is for the end of a test. verbose shows what the bot logged.
+  async close(verbose) {
     if (this.#process && !this.ended) await this.kill();
-    if (failed) this.#t.diagnostic(`log of ${this.url}:\n${this.log.slice(-6000)}`);
+    if (verbose) this.#t.diagnostic(`log of ${this.url}:\n${this.log.slice(-6000)}`);
   }
 }
 
 // serve starts a bot: the demo bakery, unless files has a parley.yaml. dir is a
 // folder to use instead of a new one.
 export async function serve(t, { files, dir, ...options } = {}) {
-  const bot = new Bot(t, dir ?? await folder(t, files), await freePort(), options);
-  t.after(() => bot.close(process.env.PARLEY_E2E_LOG));
+  let bot;
+  t.after(() => bot?.close(process.env.PARLEY_E2E_LOG)); // before its folder goes
+  bot = new Bot(t, dir ?? await folder(t, files), await freePort(), options);
   return bot.start();
 }
