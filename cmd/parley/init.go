@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,8 +86,8 @@ func writeNew(dir string, files []newFile) (err error) {
 		if err == nil {
 			return
 		}
-		for i := len(made) - 1; i >= 0; i-- {
-			err = errors.Join(err, os.Remove(made[i]))
+		for _, path := range slices.Backward(made) {
+			err = errors.Join(err, os.Remove(path))
 		}
 	}()
 	for _, folder := range missing(dir) {

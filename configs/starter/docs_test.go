@@ -103,7 +103,7 @@ func (s setting) shown() string {
 	if !s.value.IsValid() || s.value.IsZero() && s.typ.Kind() != reflect.Bool {
 		return "–"
 	}
-	text := ""
+	var text string
 	switch v := s.value.Interface().(type) {
 	case secret.String:
 		text = v.Reveal()
