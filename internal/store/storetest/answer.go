@@ -204,7 +204,7 @@ func pressNotices(b *bench) {
 		st.Wait.Expired = &channels.Part{Chat: p.Chat, Text: "no longer active"}
 	})
 	b.accept(b.press(q, p, "ana", confirm.ValueYes))
-	stale := b.press(q, p, "ana", confirm.ValueYes)
+	stale := b.press(q, p, "ana", confirm.ValueNo)
 	check(b, "stale speaks", b.accept(stale).Speak, true)
 	check(b, "the stale press again", b.accept(stale).Speak, false)
 	if d := cmp.Diff([]string{"Answer received", "no longer active"}, texts(b.send(p))); d != "" {

@@ -85,16 +85,23 @@ func history(b *bench) {
 	}
 	b.say(p, "ana", "hi", inbox.Queued)
 	l := b.claim(p.Lane)
-	w, err := b.Store.Load(b.Context(), l, 2)
-	if err != nil {
-		b.Fatal(err)
+	all := []string{
+		"1 user q0", "1 user and", "1 assistant a0", "2 user q1", "2 user and", "2 assistant a1",
+		"3 user q2", "3 user and", "3 assistant a2", "4 user q4", "4 user and", "4 assistant a4",
 	}
-	var got []string
-	for _, line := range w.History {
-		got = append(got, fmt.Sprint(line.Turn, line.Role[:1], line.Text))
-	}
-	if d := cmp.Diff([]string{"3uq2", "3uand", "3aa2", "4uq4", "4uand", "4aa4"}, got); d != "" {
-		b.Error(d)
+	// A bound never splits a turn.
+	for limit, want := range map[int][]string{1: all[9:], 100: all} {
+		w, err := b.Store.Load(b.Context(), l, limit)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var got []string
+		for _, line := range w.History {
+			got = append(got, fmt.Sprint(line.Turn, " ", line.Role, " ", line.Text))
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			b.Errorf("limit %d: %s", limit, d)
+		}
 	}
 }
 

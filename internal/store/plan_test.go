@@ -1,0 +1,55 @@
+package store_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parley-bot/parley/internal/store"
+	"github.com/parley-bot/parley/internal/store/sqlite"
+)
+
+// What runs for each message or timer must not read a whole table, however
+// many chats and open questions there are.
+func TestQueries_UseAnIndex(t *testing.T) {
+	t.Parallel()
+	db, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "parley.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, query := range store.HotQueries {
+		err := db.Read(t.Context(), func(tx store.Tx) error {
+			args := make([]any, strings.Count(query, "?"))
+			return tx.Rows("EXPLAIN QUERY PLAN "+query, args[:maxArg(query)], func(scan func(...any) error) error {
+				var id, parent, unused int
+				var detail string
+				if err := scan(&id, &parent, &unused, &detail); err != nil {
+					return err
+				}
+				if strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "INDEX") {
+					t.Errorf("%s: %s", name, detail)
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// maxArg is the highest number of a query's arguments.
+func maxArg(query string) (n int) {
+	for i := range 10 {
+		if strings.Contains(query, "?"+string(rune('0'+i))) {
+			n = i
+		}
+	}
+	return n
+}
