@@ -75,7 +75,6 @@ func newRoot(s streams) *cobra.Command {
 		Example:       "  parley serve            # the demo bakery, if there is no parley.yaml\n  parley init mybot       # a configuration to start from\n  parley check -c mybot/parley.yaml",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(s.in)
@@ -89,18 +88,25 @@ func newRoot(s streams) *cobra.Command {
 		newConfirmations, newChats, newAudit, newOutbox,
 	} {
 		cmd := c(s)
-		args := cmd.Args
-		cmd.Args = func(cmd *cobra.Command, a []string) error {
-			if args == nil {
-				args = cobra.NoArgs
-			}
-			if err := args(cmd, a); err != nil {
-				return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
-			}
-			return nil
-		}
+		checkArgs(cmd)
 		root.AddCommand(cmd)
 	}
+	checkArgs(root)
 	root.InitDefaultCompletionCmd()
 	return root
+}
+
+// checkArgs makes wrong arguments a mistake of the caller's. A command that
+// says nothing of its arguments takes none.
+func checkArgs(cmd *cobra.Command) {
+	args := cmd.Args
+	if args == nil {
+		args = cobra.NoArgs
+	}
+	cmd.Args = func(cmd *cobra.Command, a []string) error {
+		if err := args(cmd, a); err != nil {
+			return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
+		}
+		return nil
+	}
 }

@@ -57,7 +57,7 @@ func Kinds() config.Options {
 }
 
 func newWebchat(c config.Channel, env channelEnv) (channels.Adapter, error) {
-	cfg := webchat.Config{Title: env.cfg.Bot.Name, Lang: env.cfg.Bot.Lang, MaxText: int(env.cfg.Limits.MessageBytes),
+	cfg := webchat.Config{Title: env.cfg.Bot.Name, MaxText: int(env.cfg.Limits.MessageBytes),
 		Secure: strings.HasPrefix(env.cfg.Server.PublicURL, "https:")}
 	if err := c.Decode(&cfg); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (s *Store) Claim(ctx context.Context, key string) (lease.Lane, bool, error)
 	if !claims.Take(key) {
 		return lease.Lane{}, false, nil
 	}
-	row, err := read(ctx, s, func(tx Tx, _ time.Time) (lane, error) {
+	row, err := peek(ctx, s, func(tx Tx, _ time.Time) (lane, error) {
 		row, _, err := getLane(tx, key)
 		return row, err
 	})

@@ -31,6 +31,8 @@ type DB interface {
 	Later(ctx context.Context, fn func(Tx) error) error
 	// Read runs fn on a snapshot that can't be written.
 	Read(ctx context.Context, fn func(Tx) error) error
+	// Peek runs fn, which makes one query at the most, without a snapshot.
+	Peek(ctx context.Context, fn func(Tx) error) error
 	// Now is the database's clock.
 	Now() time.Time
 	// Claim takes the lane for this process, Unclaim gives it back. claimed
@@ -78,6 +80,16 @@ func write[T any](ctx context.Context, s *Store, lane string, fn func(Tx, time.T
 func read[T any](ctx context.Context, s *Store, fn func(Tx, time.Time) (T, error)) (T, error) {
 	var out T
 	err := s.db.Read(ctx, func(tx Tx) (err error) {
+		out, err = fn(tx, s.db.Now())
+		return err
+	})
+	return out, err
+}
+
+// peek is read for a single query.
+func peek[T any](ctx context.Context, s *Store, fn func(Tx, time.Time) (T, error)) (T, error) {
+	var out T
+	err := s.db.Peek(ctx, func(tx Tx) (err error) {
 		out, err = fn(tx, s.db.Now())
 		return err
 	})

@@ -94,7 +94,7 @@ func endQuestion(tx Tx, now time.Time, w waitRow, state confirm.State, why strin
 func cancelled(now time.Time, w waitRow, why string) audit.Event {
 	return audit.Event{
 		At: ms(now), Type: audit.ConfirmCancelled, Step: w.Step, Turn: w.Turn, Tool: w.Tool, CallID: w.CallID,
-		ChatKey: w.ChatKey, Error: why, DurationMs: max(0, now.Sub(w.Created).Milliseconds()),
+		ChatKey: w.Lane, Error: why, DurationMs: max(0, now.Sub(w.Created).Milliseconds()),
 	}
 }
 

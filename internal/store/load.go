@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -89,20 +90,15 @@ const (
 	qHistRead = `SELECT n, lines FROM history WHERE lane=?1 ORDER BY n DESC LIMIT ?2`
 )
 
-// historyLine is the saved form of a turn.Line.
-type historyLine struct {
-	Role string `json:"r"`
-	Text string `json:"t"`
-}
-
-// addHistory adds one turn's lines.
+// addHistory adds one turn's lines, as a JSON array of strings that start with
+// the first letter of their role.
 func addHistory(tx Tx, now time.Time, l *lane, lines []turn.Line) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	saved := make([]historyLine, len(lines))
+	saved := make([]string, len(lines))
 	for i, line := range lines {
-		saved[i] = historyLine{line.Role, line.Text}
+		saved[i] = line.Role[:1] + line.Text
 	}
 	b, err := json.Marshal(saved)
 	if err != nil {
@@ -113,7 +109,8 @@ func addHistory(tx Tx, now time.Time, l *lane, lines []turn.Line) error {
 	return wrap("writing history", err)
 }
 
-// history reads the newest turns, oldest first.
+// history reads the newest turns, oldest first: whole ones, until they have
+// limit lines together.
 func history(tx Tx, key string, limit int) ([]turn.Line, error) {
 	var newest [][]turn.Line
 	total := 0
@@ -123,19 +120,17 @@ func history(tx Tx, key string, limit int) ([]turn.Line, error) {
 		if err := scan(&n, &b); err != nil {
 			return err
 		}
-		var saved []historyLine
-		if err := json.Unmarshal(b, &saved); err != nil {
+		lines, err := historyLines(n, b)
+		if err != nil {
 			return err
 		}
-		lines := make([]turn.Line, len(saved))
-		for i, l := range saved {
-			lines[i] = turn.Line{Turn: n, Role: l.Role, Text: l.Text}
-		}
 		newest = append(newest, lines)
-		total += len(lines)
+		if total += len(lines); total >= limit {
+			return errEnough
+		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errEnough) {
 		return nil, fmt.Errorf("reading history: %w", err)
 	}
 	out := make([]turn.Line, 0, total)
@@ -143,6 +138,25 @@ func history(tx Tx, key string, limit int) ([]turn.Line, error) {
 		out = append(out, newest[i]...)
 	}
 	return out, nil
+}
+
+func historyLines(n int64, b []byte) ([]turn.Line, error) {
+	var saved []string
+	if err := json.Unmarshal(b, &saved); err != nil {
+		return nil, err
+	}
+	lines := make([]turn.Line, 0, len(saved))
+	for _, s := range saved {
+		role, text := "user", ""
+		if s != "" {
+			text = s[1:]
+			if s[0] == 'a' {
+				role = "assistant"
+			}
+		}
+		lines = append(lines, turn.Line{Turn: n, Role: role, Text: text})
+	}
+	return lines, nil
 }
 
 const (

@@ -151,7 +151,7 @@ func resolve(tx Tx, now time.Time, saved confirm.Saved, ans confirm.Answer) (inb
 	acc.Resolved = resolved(w, string(ans.Outcome), now)
 	return acc, addEvent(tx, w.ChatKey, audit.Event{
 		At: ms(now), Type: eventOf(ans.Outcome), Step: w.Step, Turn: w.Turn, Tool: w.Tool, CallID: w.CallID,
-		ChatKey: w.ChatKey, Actor: string(ans.By), DurationMs: max(0, now.Sub(w.Created).Milliseconds()),
+		ChatKey: w.Lane, Actor: string(ans.By), DurationMs: max(0, now.Sub(w.Created).Milliseconds()),
 	})
 }
 

@@ -18,7 +18,7 @@ import (
 // write checks the lane's fence and returns lease.ErrLost if it is stale.
 type Store interface {
 	// Load is T2: what the lane has to do now.
-	// historyMax bounds the turns of history.
+	// History are the newest whole turns that have historyMax lines together.
 	Load(ctx context.Context, l lease.Lane, historyMax int) (Work, error)
 	// Step is T3: it saves the journal, and with a question parks the lane.
 	// Where s.Wait is set and texts of the requester are queued already,

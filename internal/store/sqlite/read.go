@@ -8,8 +8,22 @@ import (
 	"github.com/parley-bot/parley/internal/store"
 )
 
-// Read implements store.DB. Connections are opened when first needed.
+// Read runs fn on one snapshot.
 func (db *DB) Read(ctx context.Context, fn func(store.Tx) error) error {
+	return db.Peek(ctx, func(tx store.Tx) error {
+		if _, err := tx.Exec("BEGIN"); err != nil {
+			return err
+		}
+		err := protect(fn, tx)
+		if _, end := tx.Exec("COMMIT"); end != nil && err == nil {
+			err = end
+		}
+		return err
+	})
+}
+
+// Peek runs fn on a reading connection, which is opened when first needed.
+func (db *DB) Peek(ctx context.Context, fn func(store.Tx) error) error {
 	var c *conn
 	select {
 	case c = <-db.reads:
@@ -25,17 +39,10 @@ func (db *DB) Read(ctx context.Context, fn func(store.Tx) error) error {
 			return fmt.Errorf("opening a reading connection: %w", explain(err))
 		}
 	}
-	if _, err := c.Exec("BEGIN"); err != nil {
+	if err := protect(fn, c); err != nil {
 		return db.writer.judge(err)
 	}
-	err := protect(fn, c)
-	if _, end := c.Exec("COMMIT"); end != nil && err == nil {
-		err = end
-	}
-	if err == nil {
-		return nil
-	}
-	return db.writer.judge(err)
+	return nil
 }
 
 // claims are lanes that this process works on.

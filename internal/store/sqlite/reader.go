@@ -54,6 +54,9 @@ func (r *Reader) Read(ctx context.Context, fn func(store.Tx) error) error {
 	return errors.Join(explain(err), explain(end), c.close())
 }
 
+// Peek implements store.DB.
+func (r *Reader) Peek(ctx context.Context, fn func(store.Tx) error) error { return r.Read(ctx, fn) }
+
 // Now implements store.DB.
 func (r *Reader) Now() time.Time { return r.clock() }
 
