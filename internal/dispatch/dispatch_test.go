@@ -68,6 +68,33 @@ func TestDispatch_G2_SlowLaneDelaysNobody(t *testing.T) {
 	})
 }
 
+// One idle worker must not be counted on twice.
+func TestDispatch_G2_TwoWakesAtOnceNeedTwoWorkers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		open := make(chan struct{})
+		d := start(t, Config{Workers: 4}, s, func(_ context.Context, got lease.Lane) (bool, error) {
+			if got.Key == "slow" {
+				<-open
+			}
+			return s.finish(got)
+		})
+		s.add("first", 1)
+		d.Wake("first")
+		synctest.Wait() // its worker is idle now
+		s.add("slow", 1)
+		s.add("quick", 1)
+		d.Wake("slow")
+		d.Wake("quick")
+		synctest.Wait()
+		if left := s.left(); len(left) != 1 || !strings.HasPrefix(left[0], "slow") {
+			t.Errorf("left: %v, want the slow one only", left)
+		}
+		close(open)
+	})
+}
+
 func TestDispatch_LaneWithMoreWorkGoesToTheBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

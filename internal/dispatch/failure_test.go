@@ -266,6 +266,17 @@ func TestDispatch_G8_SuspectRunsAlone(t *testing.T) {
 				t.Errorf("begun while a suspect waits: %v", begun)
 			}
 		})
+		// Both suspects have had their time alone by 9 s; woken beside the
+		// second, a lane has to wait.
+		time.Sleep(5 * time.Second)
+		s.add("late", 1)
+		d.Wake("late")
+		synctest.Wait()
+		s.set(func(*fakeStore) {
+			if len(running) != 1 || running["late"] {
+				t.Errorf("running beside a suspect: %v", running)
+			}
+		})
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if most != 1 {
@@ -306,5 +317,33 @@ func TestDispatch_G2_SuspectDoesNotHoldOthersForLong(t *testing.T) {
 		if left := s.left(); left != nil {
 			t.Errorf("the suspect never ran: %v", left)
 		}
+	})
+}
+
+// Where others are busy all the time, a suspect gets its turn by growing
+// patience.
+func TestDispatch_G3_SuspectRunsInTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		d := start(t, Config{Workers: 4, SoloDrain: 100 * time.Millisecond}, s, func(_ context.Context, got lease.Lane) (bool, error) {
+			if got.Key == "busy" {
+				time.Sleep(20 * time.Second)
+			}
+			return s.finish(got)
+		})
+		s.add("busy", 1000)
+		d.Wake("busy")
+		synctest.Wait()
+		s.add("suspect", 1)
+		s.set(func(s *fakeStore) { s.lane("suspect").attempt = 2 })
+		d.Wake("suspect")
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if left := s.left(); len(left) != 1 {
+			t.Errorf("left: %v, want the busy one only", left)
+		}
+		s.set(func(s *fakeStore) { s.lane("busy").in = s.lane("busy").done + 1 })
+		time.Sleep(time.Minute)
 	})
 }

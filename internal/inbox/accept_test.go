@@ -492,6 +492,28 @@ func TestLimiter_MemoryIsBounded(t *testing.T) {
 	}
 }
 
+func TestLimiter_NoticeThatWasNotGivenIsGivenLater(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(Rate{N: 1, Per: time.Hour}, func() time.Time { return time.Unix(0, 0) })
+	l.take("tg", "u")
+	first := l.take("tg", "u")
+	l.undo(first)
+	if again := l.take("tg", "u"); !first.first || !again.first || l.take("tg", "u").first {
+		t.Errorf("first %+v, again %+v", first, again)
+	}
+}
+
+func TestLimiter_ClockThatGoesBackLocksNobodyOut(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	l := newLimiter(Rate{N: 1, Per: time.Minute}, func() time.Time { return now })
+	l.take("tg", "u")
+	now = now.Add(-time.Hour)
+	if l.take("tg", "u").over {
+		t.Error("the window lasts until the clock is back where it was")
+	}
+}
+
 func TestLanguages_BoundedAndNotForEver(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)

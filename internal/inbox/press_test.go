@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -153,6 +154,31 @@ func TestPress_FailedAcknowledgementChangesNothing(t *testing.T) {
 				t.Errorf("%d acks, hooks %v", len(a.acks), b.hooks)
 			}
 		})
+	}
+}
+
+type ctxAcker struct {
+	fakeAcker
+	err error
+}
+
+func (a *ctxAcker) Ack(ctx context.Context, in channels.Inbound, ack channels.PressAck) error {
+	a.err = ctx.Err()
+	return a.fakeAcker.Ack(ctx, in, ack)
+}
+
+func TestPress_AcknowledgedThoughItsRequestIsGone(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	b.store.answer = func(Delivery) (Accepted, error) {
+		cancel()
+		return Accepted{Outcome: AnsweredQuestion}, nil
+	}
+	a := new(ctxAcker)
+	in := channels.Inbound{Kind: channels.KindPress, ID: "1", Chat: channels.Chat{ID: "c"}, From: channels.User{ID: "u"}, Button: "tok.y"}
+	if err := b.inbox.Sink("tg", a).Accept(ctx, in); err != nil || len(a.acks) != 1 || a.err != nil {
+		t.Errorf("Accept = %v, %d acks, their context: %v", err, len(a.acks), a.err)
 	}
 }
 
