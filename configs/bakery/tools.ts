@@ -102,7 +102,7 @@ const ordersOf = async (ctx: any): Promise<Order[]> => (await ctx.store.get('ord
 
 export const tools = {
   show_menu: defineTool({
-    title: 'Menu',
+    title: { en: 'Menu', es: 'Carta' },
     description:
       'The menu of the bakery: every product with its key, its name and the price of one. ' +
       'Use it for questions about what there is and what one piece costs. Not for the price of several things: that is quote_order.',
@@ -114,7 +114,7 @@ export const tools = {
   }),
 
   quote_order: defineTool({
-    title: 'Quote',
+    title: { en: 'Quote', es: 'Presupuesto' },
     description:
       'Computes what a list of products would cost, with the subtotal of each and the total. It orders nothing and needs no confirmation. ' +
       'Use it whenever an amount is asked for; never calculate one yourself. Not for ordering: that is place_order.',
@@ -127,7 +127,7 @@ export const tools = {
   }),
 
   my_orders: defineTool({
-    title: 'My orders',
+    title: { en: 'My orders', es: 'Mis pedidos' },
     description:
       'The orders of the person in this chat, oldest first: id, products, total, status (confirmed or cancelled), and the last one that is active. ' +
       'Use it to find an id before change_order or cancel_order. Not for orders of other people: it knows none.',
@@ -142,7 +142,7 @@ export const tools = {
   }),
 
   place_order: defineTool({
-    title: 'Place order',
+    title: { en: 'Place order', es: 'Hacer pedido' },
     description:
       'Places a new order and returns its id and its total. ' +
       'Not for correcting an order that was placed already: that is change_order. Not for telling a price: that is quote_order.',
@@ -162,7 +162,7 @@ export const tools = {
   }),
 
   change_order: defineTool({
-    title: 'Change order',
+    title: { en: 'Change order', es: 'Cambiar pedido' },
     description:
       'Replaces the products of an active order by the whole new list, and returns the new total. ' +
       'What isn\'t in the list is no longer ordered. Not for a new order: that is place_order. Not for giving one up: that is cancel_order.',
@@ -186,7 +186,7 @@ export const tools = {
   }),
 
   cancel_order: defineTool({
-    title: 'Cancel order',
+    title: { en: 'Cancel order', es: 'Cancelar pedido' },
     description:
       'Cancels an active order as a whole. Not for taking one product out of it: that is change_order.',
     schema: { type: 'object', properties: { id: ORDER_ID }, required: ['id'], additionalProperties: false },

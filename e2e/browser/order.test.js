@@ -84,7 +84,7 @@ test('F1 a Spanish browser gets Spanish', async (t) => {
   const chat = await visit(t, await serve(t), { locale: 'es-CO' });
   assert.equal(await chat.page.locator('html').getAttribute('lang'), 'es');
   await chat.say('quiero 2 cafés y un croissant');
-  await chat.asked(/Voy a: Place order\s+• 2 × Café: 4,50\sUS\$\s+• 1 × Croissant: 2,95\sUS\$\s+Total: 7,45\sUS\$\s+¿Confirmas\?/);
+  await chat.asked(/Voy a: Hacer pedido\s+• 2 × Café: 4,50\sUS\$\s+• 1 × Croissant: 2,95\sUS\$\s+Total: 7,45\sUS\$\s+¿Confirmas\?/);
   assert.deepEqual(await chat.buttons.allInnerTexts(), ['Sí', 'No']);
   await chat.shot('es-question');
   await chat.button('Sí').click();

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -20,15 +21,24 @@ func Digest(t *Tool, code ...string) string {
 	// A struct of fixed order; map keys are sorted by encoding/json.
 	def, _ := json.Marshal(struct { // plain strings, bools and maps of strings always encode
 		Name, Kind, Title, Description, Schema string
+		Titles                                 map[string]string `json:",omitempty"`
 		Labels                                 map[string]map[string]string
 		Confirm                                bool
 		Dedupe                                 time.Duration
 		Timeout                                *time.Duration
 		Effect                                 Effect
 		Code                                   []string
-	}{t.Name, t.Kind, t.Title, t.Description, string(schema), t.Labels, t.Confirm, t.Dedupe, t.Timeout, t.Effect, code})
+	}{t.Name, t.Kind, t.Title, t.Description, string(schema), t.Titles, t.Labels, t.Confirm, t.Dedupe, t.Timeout, t.Effect, code})
 	sum := sha256.Sum256(def)
 	return hex.EncodeToString(sum[:])
+}
+
+// TitleIn is the tool's title in a language.
+func (t *Tool) TitleIn(lang string) string {
+	if title := t.Titles[lang]; title != "" {
+		return title
+	}
+	return cmp.Or(t.Title, Humanize(t.Name))
 }
 
 // Humanize makes a key readable: place_order, placeOrder and place-order are

@@ -18,9 +18,11 @@ const (
 
 // Tool is one tool as configured: all kinds have these fields.
 type Tool struct {
-	Name        string // ^[a-zA-Z0-9_-]{1,64}$
-	Kind        string // script, http, sql, mcp
-	Title       string // shown to people; "" is the humanized name
+	Name  string // ^[a-zA-Z0-9_-]{1,64}$
+	Kind  string // script, http, sql, mcp
+	Title string // shown to people; "" is the humanized name
+	// Titles are titles in other languages, by language (BCP 47).
+	Titles      map[string]string
 	Description string // shown to the model only
 	// Schema is the JSON Schema 2020-12 that the model sees; nil takes no
 	// arguments.

@@ -117,10 +117,7 @@ func (t *run) check(ctx context.Context, c *callState) (*tool.Tool, bool) {
 		return nil, false
 	}
 	c.Hash = tool.ArgsHash(c.Args)
-	c.Title = tl.Title
-	if c.Title == "" {
-		c.Title = tool.Humanize(tl.Name)
-	}
+	c.Title = tl.TitleIn(t.j.Lang)
 	return tl, true
 }
 

@@ -103,7 +103,7 @@ func (t *run) system() []string {
 func (t *run) confirming() (out []confirm.NamedTool) {
 	for _, tl := range t.set.Tools.Tools() {
 		if mayAsk(tl) {
-			out = append(out, confirm.NamedTool{Name: tl.Name, Title: tl.Title})
+			out = append(out, confirm.NamedTool{Name: tl.Name, Title: tl.TitleIn(t.j.Lang)})
 		}
 	}
 	return out

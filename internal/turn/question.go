@@ -24,7 +24,9 @@ import (
 func (t *run) question(ctx context.Context, i int, tl *tool.Tool) (parked bool, err error) {
 	c := &t.j.Calls[i]
 	if t.adapter == nil {
-		t.event(audit.ConfirmCancelled, c, func(e *audit.Event) { e.Error = "nobody can be asked" })
+		t.event(audit.ConfirmRequested, c, nil)
+		t.event(audit.ConfirmDenied, c, func(e *audit.Event) { e.Error = "confirmation_unavailable" })
+		t.count(c.Name, "unavailable")
 		t.resolve(c, unavailableResult(), true)
 		return false, nil
 	}
@@ -39,7 +41,6 @@ func (t *run) question(ctx context.Context, i int, tl *tool.Tool) (parked bool, 
 		return false, err
 	}
 	if len(out.Texts) > 0 {
-		t.events = t.events[:len(t.events)-1] // it was not asked
 		texts := make([]string, len(out.Texts))
 		for k, in := range out.Texts {
 			texts[k] = in.In.Text
@@ -121,7 +122,7 @@ func (t *run) room(shown []channels.Button) channels.Capabilities {
 // is left out: it comes and goes with time, and isn't what is approved.
 func (t *run) prompt(ctx context.Context, c *callState, tl *tool.Tool, buttons bool) (confirm.Prompt, error) {
 	p := confirm.Prompt{
-		Tool: tl.Name, Title: tl.Title, Args: c.Args, Labels: tl.Labels, Buttons: buttons,
+		Tool: tl.Name, Title: tl.TitleIn(t.j.Lang), Args: c.Args, Labels: tl.Labels, Buttons: buttons,
 		Lang: t.j.Lang, Catalog: t.set.Texts,
 	}
 	call := t.toolCall(c)

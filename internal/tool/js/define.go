@@ -2,9 +2,11 @@ package js
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -101,8 +103,9 @@ func (c *checker) tool() tool.Tool {
 	r := &runner{m: c.m, name: d.Name}
 	t := tool.Tool{
 		Name: d.Name, Kind: "script", Effect: tool.Unsafe, Schema: c.schema(),
-		Title: c.text("title"), Description: c.text("description"),
+		Description: c.text("description"),
 	}
+	c.title(&t)
 	if f, ok := c.field("handler"); !ok || f.Type != "function" {
 		c.fail("handler", "handler must be a function")
 	}
@@ -124,6 +127,21 @@ func (c *checker) tool() tool.Tool {
 	}
 	t.Digest = tool.Digest(&t, c.m.prog.Hash)
 	return t
+}
+
+// title is a string, or one for each language: the first of en and the rest in
+// alphabetical order is then everybody else's.
+func (c *checker) title(t *tool.Tool) {
+	f, ok := c.field("title")
+	if !ok || f.Type == "string" {
+		t.Title = c.text("title")
+		return
+	}
+	if json.Unmarshal(f.Value, &t.Titles) != nil || len(t.Titles) == 0 {
+		c.fail("title", "title must be a string, or {language: string}, not %s", f.Type)
+		return
+	}
+	t.Title = cmp.Or(t.Titles["en"], t.Titles[slices.Sorted(maps.Keys(t.Titles))[0]])
 }
 
 func (c *checker) confirm(t *tool.Tool, r *runner) {

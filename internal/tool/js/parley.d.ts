@@ -59,8 +59,8 @@ declare module 'parley' {
   }
 
   export interface Definition<Args> {
-    /** Shown to people; from the tool's name if left out. */
-    title?: string
+    /** Shown to people, in one language or by language; from the tool's name if left out. */
+    title?: string | Record<string, string>
     /** What the model reads: what it does, and when not to use it. */
     description?: string
     /** A validator, or a JSON Schema. Without one the tool takes no arguments. */
