@@ -76,7 +76,11 @@ func (a *App) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.st = store.New(a.db)
+	var db store.DB = a.db
+	if a.opts.WrapDB != nil {
+		db = a.opts.WrapDB(db)
+	}
+	a.st = store.New(db)
 	a.Bot.store.Store(a.st)
 	return nil
 }
@@ -112,7 +116,7 @@ func (a *App) join(serve bool) (err error) {
 	a.health = newHealth(a.adapters, reg)
 	a.outbox = outbox.New(outbox.Config{MaxAge: a.cfg.Outbox.MaxAge}, outbox.Deps{
 		Store: a.st, Adapters: adapters, OnLogged: a.hub.grew, Log: a.log, Registerer: reg,
-		OnFailed:   func(f outbox.Failure) { a.dispatcher.Wake(f.Lane) },
+		OnFailed:   a.unasked,
 		OnQuestion: func(t time.Time) { a.dispatcher.Deadline(t) },
 	})
 	a.engine, err = turn.New(a.setup(), turn.Deps{
@@ -172,6 +176,13 @@ func (a *App) ended(e dispatch.Ended) {
 	if e.More {
 		a.dispatcher.Wake(e.Lane)
 	}
+	a.wakeAudit()
+}
+
+// unasked is told of questions that can't be shown.
+func (a *App) unasked(f outbox.Failure) {
+	a.inbox.Ended(f.Tool, "cancelled", 0)
+	a.dispatcher.Wake(f.Lane)
 	a.wakeAudit()
 }
 

@@ -43,6 +43,9 @@ type Options struct {
 	Clock func() time.Time
 	// OnCommit is told of the store's commits (see sqlite.Options).
 	OnCommit func(n int64, phase string)
+	// WrapDB stands between the store and its database; nil is nothing. Tests
+	// of a database that can't be written use it.
+	WrapDB func(store.DB) store.DB
 	// Fatal is told why the process must end at once.
 	Fatal func(error)
 	// Model replaces the configured model, and Tools are added to the

@@ -88,15 +88,15 @@ func (e *Engine) Work(ctx context.Context, l lease.Lane) (more bool, err error) 
 	t := &run{Engine: e, set: set, lease: l, work: w, runs: w.Runs, started: e.deps.Now(), quit: func() {}}
 	t.begin()
 	defer func() { t.quit() }()
-	if l.Attempt >= crashLimit {
-		e.deps.Log.Error("turn failed: its work was cut short too often", "lane", l.Key, "turn", t.id, "attempt", l.Attempt)
-		return t.fail(ctx, "its work was cut short by a crash "+fmt.Sprint(l.Attempt)+" times")
-	}
 	if w.Saved != nil {
 		if t.j, err = decodeJournal(w.Saved.Version, w.Saved.Journal); err != nil {
 			e.deps.Log.Error("turn failed: unreadable", "lane", l.Key, "turn", t.id, "err", err)
 			return t.fail(ctx, err.Error())
 		}
+	}
+	if l.Attempt >= crashLimit {
+		e.deps.Log.Error("turn failed: its work was cut short too often", "lane", l.Key, "turn", t.id, "attempt", l.Attempt)
+		return t.fail(ctx, "its work was cut short by a crash "+fmt.Sprint(l.Attempt)+" times")
 	}
 	if t.adapter != nil {
 		t.quit = e.deps.Typing(w.Channel, t.input.Chat)
@@ -153,11 +153,18 @@ func (t *run) bounded(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-var errDeadline = errors.New("the turn took longer than loop.turn_deadline")
+var (
+	errDeadline = errors.New("the turn took longer than loop.turn_deadline")
+	// errCancelled: who was asked has ended the whole turn.
+	errCancelled = errors.New("cancelled by whoever was asked")
+)
 
 // loop is the tool loop: calls first, where there are any left, then the model.
 func (t *run) loop(ctx context.Context) (more bool, err error) {
-	if err := t.answered(ctx); err != nil {
+	switch err := t.answered(ctx); {
+	case errors.Is(err, errCancelled):
+		return t.end(ctx, stateCancelled, errCancelled.Error(), "", false, "cancelled")
+	case err != nil:
 		return false, err
 	}
 	for {
@@ -198,6 +205,8 @@ func (t *run) answered(ctx context.Context) error {
 			t.resolve(c, deniedResult(), true)
 		case confirm.Replied:
 			t.replied(i, append([]string{w.Answer.Reply}, t.alsoSaid(w.Requester)...))
+		case confirm.Cancelled:
+			return errCancelled
 		}
 		return nil
 	}

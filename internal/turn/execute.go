@@ -63,11 +63,24 @@ func (t *run) intend(ctx context.Context, c *callState) error {
 // it got. What is safe to repeat is, under the same id.
 func (t *run) interrupted(ctx context.Context, c *callState) error {
 	tl, ok := t.set.Tools.Get(c.Name)
-	if ok && tl.Effect != tool.Unsafe && tl.Effect != "" {
+	if ok && repeatable(tl.Effect) && repeatable(t.startedAs(c.ID)) {
 		return t.perform(ctx, c, tl)
 	}
 	dur := tool.Result{Unknown: true}
 	return t.settle(ctx, c, tl, dur, errInterrupted, 0)
+}
+
+func repeatable(e tool.Effect) bool { return e == tool.Read || e == tool.Idempotent }
+
+// startedAs is the effect that the tool had when the call was saved: what is
+// harmless now may not have been then.
+func (t *run) startedAs(id string) tool.Effect {
+	for _, s := range t.work.Saved.Calls {
+		if s.ID == id {
+			return s.Effect
+		}
+	}
+	return tool.Unsafe
 }
 
 var errInterrupted = errors.New("interrupted by a restart")

@@ -14,8 +14,9 @@ import (
 
 // States of a turn that is over.
 const (
-	stateDone   = "done"
-	stateFailed = "failed"
+	stateDone      = "done"
+	stateFailed    = "failed"
+	stateCancelled = "cancelled"
 )
 
 // finish ends the turn with the model's text.

@@ -21,7 +21,7 @@ func newMetrics(reg prometheus.Registerer, channels []string) (*metrics, error) 
 	buckets := []float64{.001, .005, .025, .1, .5, 1, 2.5, 5, 10, 30, 60, 300}
 	m := &metrics{
 		turns: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "parley_turns_total", Help: "Turns that ended, by how: done, max_steps, failed, error.",
+			Name: "parley_turns_total", Help: "Turns that ended, by how: done, max_steps, failed, cancelled, error.",
 		}, []string{"channel", "outcome"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "parley_turn_duration_seconds", Help: "Work on a turn, waiting for people not counted.", Buckets: buckets,
@@ -44,7 +44,7 @@ func newMetrics(reg prometheus.Registerer, channels []string) (*metrics, error) 
 		errs = append(errs, reg.Register(c))
 	}
 	for _, ch := range channels {
-		for _, outcome := range []string{"done", "max_steps", "failed", "error"} {
+		for _, outcome := range []string{"done", "max_steps", "failed", "cancelled", "error"} {
 			m.turns.WithLabelValues(ch, outcome)
 		}
 	}

@@ -1,0 +1,142 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/parley-bot/parley/internal/llm"
+)
+
+// model answers by a list, one entry a call, and keeps what it was asked.
+type model struct {
+	mu   sync.Mutex
+	next []answer
+	seen []llm.Request
+	// always answers when the list is empty.
+	always answer
+	// asked has a signal for each request.
+	asked chan struct{}
+}
+
+func newModel() *model { return &model{asked: make(chan struct{}, 1000)} }
+
+// incarnation is the model as one start of the bot sees it: a bot that has
+// crashed takes no answers that are meant for the next one.
+type incarnation struct {
+	*model
+	dead *atomic.Bool
+}
+
+// Generate implements turn.Model.
+func (i incarnation) Generate(ctx context.Context, req llm.Request, onText func(string)) (llm.Response, error) {
+	if i.dead.Load() {
+		<-ctx.Done()
+		return llm.Response{}, &llm.Error{Class: llm.Cancelled, Err: ctx.Err()}
+	}
+	return i.model.Generate(ctx, req, onText)
+}
+
+type answer func(ctx context.Context, req llm.Request) (llm.Response, error)
+
+// then adds answers.
+func (m *model) then(answers ...answer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next = append(m.next, answers...)
+}
+
+// Generate implements turn.Model.
+func (m *model) Generate(ctx context.Context, req llm.Request, _ func(string)) (llm.Response, error) {
+	m.mu.Lock()
+	// A deep copy: what a model was told must not change afterwards.
+	var copied llm.Request
+	if b, err := json.Marshal(req); err == nil {
+		_ = json.Unmarshal(b, &copied)
+	}
+	m.seen = append(m.seen, copied)
+	var a answer
+	if len(m.next) > 0 {
+		a, m.next = m.next[0], m.next[1:]
+	} else {
+		a = m.always
+	}
+	m.mu.Unlock()
+	m.asked <- struct{}{}
+	if a == nil {
+		return llm.Response{Text: "(nothing more to say)", Stop: llm.StopEnd}, nil
+	}
+	return a(ctx, req)
+}
+
+// requests are what the model was asked so far.
+func (m *model) requests() []llm.Request {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]llm.Request(nil), m.seen...)
+}
+
+// results are what the last request told of calls, in order.
+func (m *model) results() []llm.Result {
+	reqs := m.requests()
+	if len(reqs) == 0 {
+		return nil
+	}
+	msgs := reqs[len(reqs)-1].Messages
+	for i := len(msgs) - 1; i >= 0; i-- {
+		if msgs[i].Role == llm.RoleTool {
+			return msgs[i].Results
+		}
+	}
+	return nil
+}
+
+// says is a final text.
+func says(text string) answer {
+	return func(context.Context, llm.Request) (llm.Response, error) {
+		return llm.Response{Text: text, Stop: llm.StopEnd}, nil
+	}
+}
+
+// calls asks for tools: name, arguments, name, arguments …
+func calls(nameArgs ...string) answer {
+	return func(context.Context, llm.Request) (llm.Response, error) {
+		r := llm.Response{Stop: llm.StopCalls}
+		for i := 0; i < len(nameArgs); i += 2 {
+			r.Calls = append(r.Calls, llm.Call{ID: fmt.Sprint("api-", i), Name: nameArgs[i], Args: nameArgs[i+1]})
+		}
+		return r, nil
+	}
+}
+
+// fails is a model that can't answer.
+func fails(class llm.Class) answer {
+	return func(context.Context, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Class: class, Provider: "test", Model: "m", Err: fmt.Errorf("as the test wants it")}
+	}
+}
+
+// holds gives a's answer once release is closed.
+func holds(release <-chan struct{}, a answer) answer {
+	return func(ctx context.Context, req llm.Request) (llm.Response, error) {
+		select {
+		case <-release:
+			return a(ctx, req)
+		case <-ctx.Done():
+			return llm.Response{}, &llm.Error{Class: llm.Cancelled, Err: ctx.Err()}
+		}
+	}
+}
+
+// lastText is what the model was asked at last.
+func lastText(req llm.Request) string { return req.Messages[len(req.Messages)-1].Text }
+
+// lines are the transcript of the n-th request (from 1), a line a message.
+func (m *model) lines(n int) (out []string) {
+	for _, msg := range m.requests()[n-1].Messages {
+		out = append(out, string(msg.Role)+": "+msg.Text)
+	}
+	return out
+}
