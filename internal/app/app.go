@@ -147,9 +147,23 @@ func (a *App) join(serve bool) (err error) {
 
 // work does one lane's turn and gives the lane back, whatever came of it.
 func (a *App) work(ctx context.Context, l lease.Lane) (bool, error) {
-	more, err := a.engine.Work(ctx, l)
+	more, err := a.attempt(ctx, l)
 	a.wakeAudit()
 	return more, errors.Join(err, a.st.Release(context.WithoutCancel(ctx), l))
+}
+
+// attempt is the work. A lane that may have crashed the process is worked on
+// while no other is (dispatch sees to it); saved beforehand, a further crash is
+// counted against it alone.
+func (a *App) attempt(ctx context.Context, l lease.Lane) (bool, error) {
+	if l.Attempt <= 1 {
+		return a.engine.Work(ctx, l)
+	}
+	if err := a.st.Alone(ctx, l.Key); err != nil {
+		return false, err
+	}
+	more, err := a.engine.Work(ctx, l)
+	return more, errors.Join(err, a.st.Alone(context.WithoutCancel(ctx), ""))
 }
 
 // spoke hands what a commit said to the sender: the entry itself where it was

@@ -124,11 +124,33 @@ func (s *Store) ReleaseAccount(ctx context.Context, account, role, owner string)
 	return err
 }
 
+// metaAlone names the lane that runs alone.
+const metaAlone = "alone"
+
+// Alone notes which lane is worked on while no other is; "" is none any more.
+// A crash meanwhile is that lane's doing alone: those that wait for it must not
+// be given up for it.
+func (s *Store) Alone(ctx context.Context, key string) error {
+	_, err := write(ctx, s, key, func(tx Tx, _ time.Time) (none, error) {
+		_, err := tx.Exec(`INSERT INTO meta(name, value) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value=?2`, metaAlone, key)
+		return none{}, wrap("noting which lane runs alone", err)
+	})
+	return err
+}
+
 // CountCrash adds one attempt to every lane that had work when the process
-// before this one stopped uncleanly: any of them may have been the reason.
+// before this one stopped uncleanly: any of them may have been the reason,
+// unless one ran alone.
 func (s *Store) CountCrash(ctx context.Context) error {
 	_, err := write(ctx, s, "", func(tx Tx, _ time.Time) (none, error) {
-		_, err := tx.Exec(`UPDATE lane SET head_attempt=head_attempt+1 WHERE ready_at IS NOT NULL`)
+		var suspect string
+		if _, err := tx.Row(`SELECT value FROM meta WHERE name=?1`, []any{metaAlone}, &suspect); err != nil {
+			return none{}, fmt.Errorf("reading which lane ran alone: %w", err)
+		}
+		if _, err := tx.Exec(`UPDATE lane SET head_attempt=head_attempt+1 WHERE ready_at IS NOT NULL AND (?1='' OR key=?1)`, suspect); err != nil {
+			return none{}, fmt.Errorf("counting interrupted work: %w", err)
+		}
+		_, err := tx.Exec(`DELETE FROM meta WHERE name=?1`, metaAlone)
 		return none{}, wrap("counting interrupted work", err)
 	})
 	return err

@@ -17,6 +17,7 @@ func restartTests() []test {
 		{"G3_parked_question_survives", restartQuestion},
 		{"G3_running_turn_goes_on_from_its_step", restartTurn},
 		{"G8_crash_counts_against_the_head", restartCounts},
+		{"G8_crash_of_a_lane_alone_counts_against_no_other", restartAlone},
 		{"G3_identity_of_messages_survives", restartDedupe},
 	}
 }
@@ -113,6 +114,35 @@ func restartCounts(b *bench) {
 	check(b, "attempt of the next message", b.claim(p.Lane).Attempt, 0)
 	b.say(parked, "ben", "yes", inbox.AnsweredQuestion)
 	check(b, "attempt of a turn that waited", b.claim(parked.Lane).Attempt, 0)
+}
+
+func restartAlone(b *bench) {
+	suspect, innocent := alone("ana"), alone("ben")
+	b.say(suspect, "ana", "crash", inbox.Queued)
+	b.say(innocent, "ben", "innocent", inbox.Queued)
+	attempts := func(doing string, wantSuspect, wantInnocent int) {
+		b.Helper()
+		b.reopen(true)
+		b.lapse()
+		for p, want := range map[inbox.Place]int{suspect: wantSuspect, innocent: wantInnocent} {
+			l := b.claim(p.Lane)
+			check(b, doing+": attempts of "+p.Lane, l.Attempt, want)
+			b.release(l)
+		}
+	}
+	note := func(key string) {
+		b.Helper()
+		if err := b.Store.Alone(b.Context(), key); err != nil {
+			b.Fatalf("noting %q: %v", key, err)
+		}
+	}
+	attempts("both at work", 1, 1)
+	note(suspect.Lane)
+	attempts("one alone", 2, 1)
+	attempts("the note counts for one crash", 3, 2)
+	note(suspect.Lane)
+	note("")
+	attempts("no longer alone", 4, 3)
 }
 
 func restartDedupe(b *bench) {
