@@ -96,11 +96,6 @@ func die() {
 	select {}
 }
 
-// measure tells how large the process is once it has settled.
-func measure(log *slog.Logger, start time.Duration) {
-	log.Info("measured", "start", start.String())
-}
-
 // poisoned is a model that doesn't survive some messages.
 type poisoned struct{}
 

@@ -29,6 +29,7 @@ type daemon struct {
 	url      string
 	starts   int
 	commits  int64 // of a clean stop
+	size     size
 	stopping bool
 	// fair are kills that the test asked for; any other end is a failure.
 	fair  int
@@ -133,6 +134,7 @@ func (d *daemon) follow(out io.Reader) {
 			Msg     string `json:"msg"`
 			Addr    string `json:"addr"`
 			Commits int64  `json:"commits"`
+			Size    size   `json:"size"`
 		}
 		known := json.Unmarshal(lines.Bytes(), &line) == nil
 		d.mu.Lock()
@@ -142,6 +144,8 @@ func (d *daemon) follow(out io.Reader) {
 		case known && line.Msg == "listening" && d.url == "":
 			d.url = "http://" + line.Addr
 			close(d.ready)
+		case known && line.Msg == "measured":
+			d.size = line.Size
 		case known && line.Msg == "stopped":
 			d.commits = line.Commits
 		case known && line.Level == "ERROR" && !d.expects[line.Msg], strings.HasPrefix(lines.Text(), "panic:"):
@@ -193,6 +197,13 @@ func (d *daemon) reached(ctx context.Context, n int) bool {
 		}
 	}
 	return true
+}
+
+// measured is the size that the process told.
+func (d *daemon) measured() size {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.size
 }
 
 // stop ends it in good order and tells what went wrong in all its life.

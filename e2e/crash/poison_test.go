@@ -1,11 +1,11 @@
 package crash
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 )
 
@@ -42,8 +42,13 @@ func TestPoison_G8_GivenUpAfterThreeCrashes(t *testing.T) {
 	other.says("are you there?")
 	innocent.hears("You said: " + slow + " please")
 	other.hears("You said: are you there?")
-	victim.says("what now?")
 	victim.hears(aiError)
+	if k := victim; k.err == nil {
+		if got := failure(t, bin, dir, back.addr, k.chat); got != "its work was cut short by a crash 3 times" {
+			t.Errorf("parley chats tells of the failure %q", got)
+		}
+	}
+	victim.says("what now?")
 	victim.hears("You said: what now?")
 	for _, k := range talks {
 		if k.err != nil {
@@ -53,9 +58,33 @@ func TestPoison_G8_GivenUpAfterThreeCrashes(t *testing.T) {
 	if n := d.count(); n != 4 {
 		t.Errorf("the message crashed the process %d times, want 3", n-1)
 	}
-	victim.says(poison + " again")
-	_ = bin
-	_ = os.Args
-	_ = json.Valid
-	_ = strings.Cut
+	d.stop()
+	db := books(t, dir)
+	clean(t, db)
+	invariants(t, db)
+	for _, k := range talks {
+		checkLog(t, db, k.person)
+	}
+}
+
+// failure is what the operator is shown of a chat, beside the running daemon.
+func failure(t *testing.T, bin, dir, backend, chat string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), bin, "chats", "--json", "-c", configFile)
+	cmd.Env = append(os.Environ(), envData+"="+dir, envBackend+"="+backend)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("parley chats: %v", err)
+	}
+	for line := range bytes.Lines(out) {
+		var row struct{ Lane, Failed string }
+		if err := json.Unmarshal(line, &row); err != nil {
+			t.Fatalf("parley chats printed %q: %v", line, err)
+		}
+		if row.Lane == chat {
+			return row.Failed
+		}
+	}
+	t.Fatalf("parley chats doesn't list %s:\n%s", chat, out)
+	return ""
 }

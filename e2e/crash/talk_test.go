@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // talk is a person with something to do. Its first error ends it: later calls
@@ -15,6 +16,8 @@ type talk struct {
 	claims map[string]claim
 	// doubts counts what the bot couldn't tell.
 	doubts int
+	// news counts what was heard, for who looks on.
+	news atomic.Int64
 }
 
 // claim is what the bot said of an order.
@@ -47,6 +50,7 @@ func (k *talk) says(text string) { k.do(func() error { return k.say(text) }) }
 func (k *talk) hears(want ...string) (got string) {
 	k.do(func() error {
 		e, err := k.hear()
+		k.news.Add(1)
 		if err == nil && !slices.Contains(want, e.Data.Text) {
 			err = fmt.Errorf("message %d of the bot is %q, want %q", k.heard, e.Data.Text, want)
 		}
@@ -60,6 +64,7 @@ func (k *talk) hears(want ...string) (got string) {
 func (k *talk) asked(ref string, quantity int) (q event) {
 	k.do(func() (err error) {
 		q, err = k.hear()
+		k.news.Add(1)
 		want := fmt.Sprintf("About to: Place order\n• Ref: %s\n• Quantity: %d\nDo you confirm?", ref, quantity)
 		if err == nil && (q.Data.Text != want || len(q.Data.Buttons) != 2) {
 			err = fmt.Errorf("message %d of the bot is %q with %d buttons, want the question %q", k.heard, q.Data.Text, len(q.Data.Buttons), want)
@@ -88,7 +93,7 @@ func (k *talk) presses(q event, value string) (outcome string) {
 
 // pressesTwice presses at the same time, with two requests.
 func (k *talk) pressesTwice(q event, value string) {
-	two := [2]talk{{person: k.person, err: k.err}, {person: k.person, err: k.err}}
+	two := [2]*talk{{person: k.person, err: k.err}, {person: k.person, err: k.err}}
 	var got [2]string
 	var both sync.WaitGroup
 	for i := range two {
