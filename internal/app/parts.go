@@ -13,6 +13,7 @@ import (
 	"github.com/parley-bot/parley/internal/httpserver"
 	"github.com/parley-bot/parley/internal/inbox"
 	"github.com/parley-bot/parley/internal/store"
+	"github.com/parley-bot/parley/internal/tool"
 )
 
 // retention cleans up now and then, a bounded piece at a time.
@@ -159,6 +160,18 @@ func (a *App) makeInbox(reg prometheus.Registerer) (err error) {
 	a.inbox, err = inbox.New(c, inbox.Deps{
 		Store: a.st, Words: a.words, Texts: a.texts, Wake: a.dispatcher.Wake, Speak: a.outbox.Wake,
 		Logged: a.hub.grew, Cut: a.dispatcher.Cut, Log: a.log, Registerer: reg, Now: a.st.Now,
+		Tools: a.confirming(),
 	})
 	return err
+}
+
+// confirming are the names of tools that may ask a person.
+func (a *App) confirming() (names []string) {
+	for _, t := range a.tools.registry.Tools() {
+		p, ok := t.Runner.(tool.Predicate)
+		if t.Confirm || ok && p.HasPredicate() {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }

@@ -71,6 +71,54 @@ func TestJudge_G5_ByClass(t *testing.T) {
 	}
 }
 
+// A crash cuts a send short without a word: the entry comes back with one more
+// doubt, and after two it is not sent a third time.
+func TestDeliver_G5_AtMostOneResendOverCrashes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		entry  Entry
+		caps   channels.Capabilities
+		resend bool
+	}{
+		{"first", Entry{Kind: Send, Doubts: 0}, channels.Capabilities{}, true},
+		{"one resend", Entry{Kind: Send, Doubts: 1, Maybe: true}, channels.Capabilities{}, true},
+		{"no third", Entry{Kind: Send, Doubts: 2, Maybe: true}, channels.Capabilities{}, false},
+		{"the platform knows the key", Entry{Kind: Send, Doubts: 5, Maybe: true}, channels.Capabilities{Idempotent: true}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			calls := 0
+			o := New(Config{}, Deps{Adapters: map[string]channels.Adapter{"c": countingAdapter{tt.caps, &calls}}})
+			o.Start(t.Context())
+			out := o.accounts["c"].deliver(tt.entry)
+			if err := o.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if sent := calls == 1; sent != tt.resend {
+				t.Fatalf("platform calls %d, want sent %v", calls, tt.resend)
+			}
+			if !tt.resend && (out.verdict.do != doFail || !out.verdict.unknown) {
+				t.Fatalf("verdict %+v, want failed as unknown", out.verdict)
+			}
+		})
+	}
+}
+
+type countingAdapter struct {
+	caps  channels.Capabilities
+	calls *int
+}
+
+func (a countingAdapter) Capabilities(channels.Chat) channels.Capabilities { return a.caps }
+
+func (a countingAdapter) Run(ctx context.Context, _ channels.Sink) error { <-ctx.Done(); return nil }
+
+func (a countingAdapter) Send(context.Context, channels.Part) (channels.Receipt, error) {
+	*a.calls++
+	return channels.Receipt{ID: "1"}, nil
+}
+
 func TestOutbox_PermanentFailureMovesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -81,6 +81,12 @@ func (a *account) deliver(e Entry) *outcome {
 		a.o.metrics.sends.WithLabelValues(a.name, outExpired).Inc()
 		return &outcome{entry: e, verdict: verdict{do: doFail, unknown: e.Maybe, cause: "not sent in time"}}
 	}
+	if e.Kind == Send && e.Doubts > 1 && !a.idempotent(e) {
+		// Sent twice perhaps already, each time cut short by a crash.
+		a.o.log.Error("entry may have been sent twice and is given up", "channel", a.name, "chat", e.ChatKey, "seq", e.Seq)
+		a.o.metrics.sends.WithLabelValues(a.name, string(channels.Unknown)).Inc()
+		return &outcome{entry: e, verdict: verdict{do: doFail, unknown: true, cause: "cut short twice while it was sent"}}
+	}
 	editor, ok := a.adapter.(channels.Editor)
 	if e.Kind == Edit && (!ok || e.Target == "") {
 		a.o.metrics.sends.WithLabelValues(a.name, outDropped).Inc()

@@ -52,8 +52,10 @@ type Entry struct {
 	Target channels.MessageID
 	// Attempts counts sends, this one included.
 	Attempts int
-	// Maybe is true where an earlier attempt may have been delivered.
+	// Maybe is true where an earlier attempt may have been delivered; Doubts
+	// counts such attempts, also those that a crash cut short.
 	Maybe   bool
+	Doubts  int
 	Created time.Time
 	// Asks is the timeout of the question whose last part this is, so that
 	// its end can be timed to the moment; 0 where it asks none, or the

@@ -34,7 +34,7 @@ const (
 	openStates = `('queued','sending')`
 	qOutFirst  = `SELECT seq FROM outbox WHERE chat=?1 AND seq>?2 AND state IN ` + openStates + ` ORDER BY seq LIMIT 1`
 	qOutGet    = `SELECT kind, payload, edit_of, wait, state, attempts, maybe, next_at, created_at FROM outbox WHERE chat=?1 AND seq=?2`
-	qOutMark   = `UPDATE outbox SET state='sending', attempts=attempts+1, updated_at=?3 WHERE chat=?1 AND seq=?2`
+	qOutMark   = `UPDATE outbox SET state='sending', attempts=attempts+1, maybe=?4, updated_at=?3 WHERE chat=?1 AND seq=?2`
 	qOutTarget = `SELECT platform_id FROM outbox WHERE chat=?1 AND seq=?2`
 )
 
@@ -78,7 +78,7 @@ func (c *chat) next(tx Tx, now time.Time) (e outbox.Entry, ok bool, due time.Tim
 	var payload []byte
 	var editOf, nextAt, created int64
 	var token, state string
-	found, err := tx.Row(qOutGet, []any{c.key, e.Seq}, (*string)(&e.Kind), &payload, &editOf, &token, &state, &e.Attempts, &e.Maybe, &nextAt, &created)
+	found, err := tx.Row(qOutGet, []any{c.key, e.Seq}, (*string)(&e.Kind), &payload, &editOf, &token, &state, &e.Attempts, &e.Doubts, &nextAt, &created)
 	if err != nil || !found {
 		return e, false, due, wrap("reading entry", err)
 	}
@@ -102,11 +102,14 @@ func (c *chat) next(tx Tx, now time.Time) (e outbox.Entry, ok bool, due time.Tim
 			e.Asks = w.Timeout
 		}
 	}
-	if _, err := tx.Exec(qOutMark, c.key, e.Seq, ms(now)); err != nil {
+	if state == "sending" {
+		// Left by a process that died: nobody knows whether it went.
+		e.Doubts++
+	}
+	if _, err := tx.Exec(qOutMark, c.key, e.Seq, ms(now), e.Doubts); err != nil {
 		return e, false, due, fmt.Errorf("marking entry: %w", err)
 	}
-	// Left as sending by a process that died: nobody knows whether it went.
-	e.Maybe = e.Maybe || state == "sending"
+	e.Maybe = e.Doubts > 0
 	e.Attempts++
 	e.Created = fromMS(created)
 	return e, true, due, nil
@@ -190,10 +193,14 @@ func questionLeft(tx Tx, now time.Time, token string, seq int64, id channels.Mes
 // Retry puts an entry back, unless it is part of a question that was answered
 // or ended while it was on its way: nobody needs to see that any more.
 func (s *Store) Retry(ctx context.Context, e outbox.Entry, due time.Time, unknown bool, cause string) error {
+	doubts := e.Doubts
+	if unknown {
+		doubts++
+	}
 	_, err := write(ctx, s, e.ChatKey, func(tx Tx, now time.Time) (none, error) {
 		var token string
 		ok, err := tx.Row(`UPDATE outbox SET state='queued', next_at=?3, maybe=?4, error=?5, updated_at=?6 WHERE chat=?1 AND seq=?2 AND state='sending' RETURNING wait`,
-			[]any{e.ChatKey, e.Seq, ms(due), e.Maybe || unknown, cause, ms(now)}, &token)
+			[]any{e.ChatKey, e.Seq, ms(due), doubts, cause, ms(now)}, &token)
 		if err != nil || !ok || token == "" {
 			return none{}, wrap("putting entry back", err)
 		}

@@ -27,32 +27,38 @@ func DefaultKeep() Keep {
 // cleanMax bounds one commit of cleaning, so that it never holds others up.
 const cleanMax = 1000
 
-// rule deletes or clears old rows; the query takes the oldest time to keep and
-// cleanMax.
+// rule deletes or clears old rows. find takes the oldest time to keep and
+// cleanMax, and gives the keys; drop takes a key. Looking for old rows reads
+// whole tables: that is for a reading connection, the writer only gets keys.
 type rule struct {
-	query string
-	keep  time.Duration
+	find, drop string
+	keys       int
+	keep       time.Duration
 }
 
 func (k Keep) rules() []rule {
 	return []rule{
-		{`DELETE FROM dedupe WHERE key IN (SELECT key FROM dedupe WHERE seen_at<?1 LIMIT ?2)`, k.Dedupe},
-		{`UPDATE inbox SET payload=NULL WHERE (lane, seq) IN (SELECT i.lane, i.seq FROM inbox i JOIN lane l ON l.key=i.lane
- WHERE i.payload IS NOT NULL AND i.received_at<?1 AND i.seq<=l.done_seq AND l.turn='' LIMIT ?2)`, k.Payload},
-		{`DELETE FROM inbox WHERE (lane, seq) IN (SELECT lane, seq FROM inbox WHERE payload IS NULL AND received_at<?1 LIMIT ?2)`, k.Dedupe},
-		{`DELETE FROM outbox WHERE (chat, seq) IN (SELECT o.chat, o.seq FROM outbox o JOIN chat c ON c.key=o.chat
+		{`SELECT key FROM dedupe WHERE seen_at<?1 LIMIT ?2`, `DELETE FROM dedupe WHERE key=?1`, 1, k.Dedupe},
+		{`SELECT i.lane, i.seq FROM inbox i JOIN lane l ON l.key=i.lane
+ WHERE i.payload IS NOT NULL AND i.received_at<?1 AND i.seq<=l.done_seq AND l.turn='' LIMIT ?2`,
+			`UPDATE inbox SET payload=NULL WHERE lane=?1 AND seq=?2`, 2, k.Payload},
+		{`SELECT lane, seq FROM inbox WHERE payload IS NULL AND received_at<?1 LIMIT ?2`,
+			`DELETE FROM inbox WHERE lane=?1 AND seq=?2 AND payload IS NULL`, 2, k.Dedupe},
+		// What an open question or a waiting edit points at stays.
+		{`SELECT o.chat, o.seq FROM outbox o JOIN chat c ON c.key=o.chat
  WHERE o.updated_at<?1 AND o.seq<=c.sent_seq
  AND NOT EXISTS (SELECT 1 FROM wait w WHERE w.chat_key=o.chat AND w.state='pending' AND o.seq BETWEEN w.first_seq AND w.last_seq)
- AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.chat=o.chat AND e.seq>c.sent_seq AND e.edit_of=o.seq) LIMIT ?2)`, k.Outbox},
-		{`DELETE FROM call WHERE id IN (SELECT id FROM call WHERE ended_at>0 AND ended_at<?1 AND state<>'unknown' LIMIT ?2)`, k.Turns},
-		{`DELETE FROM call WHERE id IN (SELECT id FROM call WHERE ended_at>0 AND ended_at<?1 LIMIT ?2)`, k.Unknown},
-		{`DELETE FROM wait WHERE token IN (SELECT w.token FROM wait w WHERE w.state<>'pending' AND w.ended_at<?1
- AND NOT EXISTS (SELECT 1 FROM turn t WHERE t.id=w.turn AND t.state='running') LIMIT ?2)`, k.Turns},
-		{`DELETE FROM turn WHERE id IN (SELECT id FROM turn WHERE state<>'running' AND updated_at<?1 LIMIT ?2)`, k.Turns},
-		{`DELETE FROM run WHERE (lane, call) IN (SELECT lane, call FROM run WHERE keep_until<?1 LIMIT ?2)`, time.Nanosecond},
-		{`DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at<?1 AND id<=coalesce((SELECT min(id) FROM cursor), id) LIMIT ?2)`, k.Audit},
-		{`DELETE FROM log WHERE (chat, n) IN (SELECT chat, n FROM log WHERE at<?1 LIMIT ?2)`, k.Log},
-		{`DELETE FROM history WHERE (lane, n) IN (SELECT lane, n FROM history WHERE at<?1 LIMIT ?2)`, k.History},
+ AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.chat=o.chat AND e.seq>c.sent_seq AND e.edit_of=o.seq) LIMIT ?2`,
+			`DELETE FROM outbox WHERE chat=?1 AND seq=?2`, 2, k.Outbox},
+		{`SELECT id FROM call WHERE ended_at>0 AND ended_at<?1 AND state<>'unknown' LIMIT ?2`, `DELETE FROM call WHERE id=?1`, 1, k.Turns},
+		{`SELECT id FROM call WHERE ended_at>0 AND ended_at<?1 LIMIT ?2`, `DELETE FROM call WHERE id=?1`, 1, k.Unknown},
+		{`SELECT w.token FROM wait w WHERE w.state<>'pending' AND w.ended_at<?1
+ AND NOT EXISTS (SELECT 1 FROM turn t WHERE t.id=w.turn AND t.state='running') LIMIT ?2`, `DELETE FROM wait WHERE token=?1`, 1, k.Turns},
+		{`SELECT id FROM turn WHERE state<>'running' AND updated_at<?1 LIMIT ?2`, `DELETE FROM turn WHERE id=?1`, 1, k.Turns},
+		{`SELECT lane, call FROM run WHERE keep_until<?1 LIMIT ?2`, `DELETE FROM run WHERE lane=?1 AND call=?2`, 2, time.Nanosecond},
+		{`SELECT id FROM audit WHERE at<?1 AND id<=coalesce((SELECT min(id) FROM cursor), id) LIMIT ?2`, `DELETE FROM audit WHERE id=?1`, 1, k.Audit},
+		{`SELECT chat, n FROM log WHERE at<?1 LIMIT ?2`, `DELETE FROM log WHERE chat=?1 AND n=?2`, 2, k.Log},
+		{`SELECT lane, n FROM history WHERE at<?1 LIMIT ?2`, `DELETE FROM history WHERE lane=?1 AND n=?2`, 2, k.History},
 	}
 }
 
@@ -63,16 +69,38 @@ func (s *Store) Clean(ctx context.Context, keep Keep) (removed int, more bool, e
 		if r.keep == 0 {
 			continue
 		}
-		var n int64
-		err := s.db.Later(ctx, func(tx Tx) (err error) {
-			n, err = tx.Exec(r.query, ms(s.db.Now().Add(-r.keep)), cleanMax)
-			return err
-		})
+		n, err := s.apply(ctx, r)
 		if err != nil {
 			return removed, more, fmt.Errorf("cleaning up: %w", err)
 		}
-		removed += int(n)
+		removed += n
 		more = more || n == cleanMax
 	}
 	return removed, more, nil
+}
+
+func (s *Store) apply(ctx context.Context, r rule) (int, error) {
+	keys, err := peek(ctx, s, func(tx Tx, now time.Time) (keys [][]any, err error) {
+		err = tx.Rows(r.find, []any{ms(now.Add(-r.keep)), cleanMax}, func(scan func(...any) error) error {
+			key, dest := make([]any, r.keys), make([]any, r.keys)
+			for i := range key {
+				dest[i] = &key[i]
+			}
+			keys = append(keys, key)
+			return scan(dest...)
+		})
+		return keys, err
+	})
+	if err != nil || len(keys) == 0 {
+		return 0, err
+	}
+	err = s.db.Later(ctx, func(tx Tx) error {
+		for _, key := range keys {
+			if _, err := tx.Exec(r.drop, key...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(keys), err
 }

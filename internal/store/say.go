@@ -52,7 +52,7 @@ func say(tx Tx, now time.Time, channel, chatKey string, parts []channels.Part, h
 		if i == 0 && spoke.Born {
 			state, attempts = "sending", 1
 		}
-		if _, err := tx.Exec(qOutInsert, chatKey, seq, kind, payload, how.editOf, how.wait, state, attempts, false, ms(now)); err != nil {
+		if _, err := tx.Exec(qOutInsert, chatKey, seq, kind, payload, how.editOf, how.wait, state, attempts, 0, ms(now)); err != nil {
 			return spoke, fmt.Errorf("queueing what is said: %w", err)
 		}
 	}

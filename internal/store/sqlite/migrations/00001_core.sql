@@ -69,7 +69,7 @@ CREATE TABLE outbox (
   wait        TEXT    NOT NULL,
   state       TEXT    NOT NULL,
   attempts    INTEGER NOT NULL,
-  maybe       INTEGER NOT NULL,
+  maybe       INTEGER NOT NULL, -- attempts that may have been delivered
   next_at     INTEGER NOT NULL,
   platform_id TEXT    NOT NULL,
   created_at  INTEGER NOT NULL,
