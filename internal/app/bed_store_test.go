@@ -205,3 +205,18 @@ func (a *away) Write(ctx context.Context, lane string, fn func(store.Tx) error) 
 	}
 	return a.DB.Write(ctx, lane, fn)
 }
+
+// slowDB is a database whose writes wait while it is on.
+type slowDB struct {
+	store.DB
+	on   atomic.Bool
+	hold chan struct{}
+}
+
+// Write implements store.DB.
+func (s *slowDB) Write(ctx context.Context, lane string, fn func(store.Tx) error) error {
+	if s.on.Load() {
+		<-s.hold
+	}
+	return s.DB.Write(ctx, lane, fn)
+}

@@ -101,9 +101,18 @@ func (b *bed) start() {
 	}
 }
 
-// open builds the bot without starting it.
+// open makes the bot ready to start.
 func (b *bed) open() (*App, error) {
 	b.dead = new(atomic.Bool)
+	bot, err := b.build()
+	if err != nil {
+		return nil, err
+	}
+	return New(b.ctx, bot, false)
+}
+
+// build makes the bot that the test has described.
+func (b *bed) build() (*Bot, error) {
 	path := filepath.Join(b.dir, "parley.yaml")
 	doc := fmt.Sprintf("store: {url: %q}\nmodel: {provider: script, script: model.yaml}\nchannels: {web: {kind: webchat}}\n%s\n",
 		"sqlite://"+filepath.Join(b.dir, "parley.db"), b.yaml)
@@ -132,7 +141,7 @@ func (b *bed) open() (*App, error) {
 	for i := range bot.adapters {
 		bot.adapters[i].cfg.Groups, bot.adapters[i].cfg.Allow = b.groups, b.allow
 	}
-	return New(b.ctx, bot, false)
+	return bot, nil
 }
 
 func (b *bed) stop() {
@@ -182,4 +191,14 @@ func (l *logs) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.b)
+}
+
+// reload reads the configuration again, as it is now, without a restart.
+func (b *bed) reload() {
+	b.t.Helper()
+	bot, err := b.build()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.app.engine.Use(bot.setup())
 }
