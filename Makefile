@@ -54,8 +54,9 @@ bench: ## benchmarks
 	go test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./...
 
 .PHONY: crash
-crash: ## kill the daemon CRASH_ROUNDS times and count what was lost
-	go test ./e2e/crash -count=1 -timeout 60m -run Crash -rounds=$(CRASH_ROUNDS) $(TESTFLAGS)
+crash: ## kill the daemon at every commit and CRASH_ROUNDS times more, and count what was lost
+	go test ./e2e/crash -count=1 -timeout 60m -v -rounds=$(CRASH_ROUNDS) -scale $(TESTFLAGS) \
+		| grep -vE '^( *--- PASS: .*/|=== )'; exit $${PIPESTATUS[0]}
 
 .PHONY: fmt
 fmt: ## format

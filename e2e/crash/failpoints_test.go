@@ -93,12 +93,9 @@ func TestFailPoints_G3_G4_EveryCommit(t *testing.T) {
 	if n < 40 {
 		t.Fatalf("the conversation has %d commits: it can't be the one that is meant", n)
 	}
-	step := int64(1)
-	if !*all {
-		step = 5
-	}
+	step := max(1, *every)
 	first := 1 + random(t, 0).Int64N(step)
-	t.Logf("%d commits; stopping at every %d. of them, from %d", n, step, first)
+	t.Logf("%d commits; stopping at each %d of them, from %d", n, step, first)
 	// Calls that come at the same time may share a commit or not: some more
 	// than were counted.
 	for at := first; at <= n+3; at += step {

@@ -6,9 +6,9 @@
 // and what the database says at the end have to agree. It knows the daemon
 // from outside only: its API, its signals, and the numbers of its commits.
 //
-//	go test ./e2e/crash                                  a sample, in a minute
-//	go test ./e2e/crash -rounds 40 -all -scale           everything (make crash)
-//	go test ./e2e/crash -seed 7                          the same again
+//	go test ./e2e/crash                     in half a minute
+//	go test ./e2e/crash -every 5            in less
+//	go test ./e2e/crash -rounds 40 -scale   in some minutes (make crash)
 package crash
 
 import (
@@ -16,13 +16,15 @@ import (
 	"flag"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 )
 
 var (
 	rounds = flag.Int("rounds", 5, "how often TestKill kills the daemon")
-	all    = flag.Bool("all", false, "stop at every commit, not at a sample of them")
+	every  = flag.Int64("every", 1, "stop at every n-th commit, from one that the seed chooses")
 	scale  = flag.Bool("scale", false, "park 100,000 questions, not a few")
 	seed   = flag.Uint64("seed", 0, "of what is random; 0: another one each time")
 )
@@ -38,6 +40,10 @@ func TestMain(m *testing.M) {
 		os.Exit(child(mode))
 	}
 	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		// The tests wait for other processes and for the disk most of the time.
+		_ = flag.Set(f.Name, strconv.Itoa(4*runtime.GOMAXPROCS(0)))
+	}
 	if *seed == 0 {
 		*seed = rand.Uint64()
 	}
@@ -48,7 +54,7 @@ func TestMain(m *testing.M) {
 func random(t *testing.T, part uint64) *rand.Rand {
 	t.Helper()
 	if part == 0 {
-		t.Logf("go test ./e2e/crash -run '^%s$' -seed %d does the same again", t.Name(), *seed)
+		t.Logf("go test ./e2e/crash -run '^%s$' -seed %d makes the same choices again", t.Name(), *seed)
 	}
 	return rand.New(rand.NewPCG(*seed, part))
 }
