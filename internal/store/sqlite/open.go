@@ -40,6 +40,9 @@ type Options struct {
 	// Observe is told of each commit: how long it took and how many calls it
 	// held.
 	Observe func(took time.Duration, calls int)
+	// BatchMax bounds the calls of one commit. Default 512; 1 is a commit for
+	// every call, to compare with.
+	BatchMax int
 	// Readers is how many reading connections are kept. Default 4.
 	Readers int
 }
@@ -63,6 +66,9 @@ type DB struct {
 func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
+	}
+	if opts.BatchMax == 0 {
+		opts.BatchMax = batchMax
 	}
 	if opts.Readers == 0 {
 		opts.Readers = 4

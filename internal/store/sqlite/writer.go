@@ -183,7 +183,7 @@ func (w *writer) transact(calls *[]*call) error {
 		if err := w.savepoint(next); err != nil {
 			return w.rollback(err)
 		}
-		if len(*calls) >= batchMax {
+		if len(*calls) >= w.opts.BatchMax {
 			break
 		}
 		select {
