@@ -104,21 +104,15 @@ func TestConfirm_B27_TextsBeforeTheQuestionTakeItsPlace(t *testing.T) {
 
 func TestConfirm_B27_SeveralRepliesAreJoined(t *testing.T) {
 	t.Parallel()
-	b, s, release := newUnseen(t, channeltest.Failure{})
+	b, s, release := newUnseen(t, channeltest.Failure{}, withYAML("limits: {workers: 1}"))
+	// The only worker is kept busy by somebody else, so that the turn can't
+	// go on between the two texts.
 	hold := make(chan struct{})
-	// The lane is kept busy elsewhere until both texts are there: with one
-	// worker taken by another chat, the turn can't go on between them.
 	chat, bo := channeltest.Direct("bo")
 	b.model.mu.Lock()
 	b.model.next = append([]answer{holds(hold, says("hi Bo"))}, b.model.next...)
 	b.model.mu.Unlock()
-	for len(b.model.asked) > 0 {
-		<-b.model.asked
-	}
-	b.stop()
-	b.yaml += "\nlimits: {workers: 1}"
-	b.fake.FailNext(channeltest.Failure{Op: channeltest.OpSend, Chat: b.chat.ID, Hold: release})
-	b.start()
+	<-b.model.asked // for the question
 	if _, err := b.fake.Say(b.ctx, chat, bo, "hi"); err != nil {
 		t.Fatal(err)
 	}
