@@ -66,10 +66,11 @@ func (f modelFunc) Generate(ctx context.Context, req llm.Request, _ func(string)
 func benchBot(b *testing.B, model modelFunc, tools ...tool.Tool) (*inproc, channels.Sink) {
 	b.Helper()
 	p := newInproc()
-	doc := fmt.Sprintf("store: {url: %q}\nlimits: {per_user: off, workers: 256}\nmodel: {provider: script, script: model.yaml}\nchannels: {web: {kind: webchat}}\n",
+	doc := fmt.Sprintf("store: {url: %q}\nlimits: {per_user: off, workers: 256}\ntools: {scripts: [tools.ts]}\nmodel: {provider: script, script: model.yaml}\nchannels: {web: {kind: webchat}}\n",
 		"sqlite://"+filepath.Join(b.TempDir(), "parley.db"))
 	fsys := fstest.MapFS{
 		"parley.yaml": {Data: []byte(doc)}, "model.yaml": {Data: []byte("rules:\n  - say: unused\n")},
+		"tools.ts": {Data: []byte("export const tools = { spin: { description: 'Spins.', timeout: '10s', handler: () => { for (;;) {} } } }\n")},
 	}
 	cfg, err := config.LoadFS(fsys, "parley.yaml", Kinds())
 	if err != nil {
@@ -177,4 +178,75 @@ func BenchmarkConfirmedOrder(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
+
+// BenchmarkOthers measures chats whose turns are plain: first alone, then while
+// one tool of another chat hangs for 10 s and one script loops for as long.
+// p99-ratio is what they cost everybody else.
+func BenchmarkOthers(b *testing.B) {
+	hang := plain("hang", &spy{do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		timer := time.NewTimer(10 * time.Second)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		return tool.Result{}, nil
+	}})
+	p, sink := benchBot(b, func(_ context.Context, req llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1]
+		if last.Role == llm.RoleUser && (last.Text == "hang" || last.Text == "spin") {
+			return llm.Response{Stop: llm.StopCalls, Calls: []llm.Call{{Name: last.Text}}}, nil
+		}
+		return llm.Response{Text: "Here you are.", Stop: llm.StopEnd}, nil
+	}, hang)
+	var id atomic.Int64
+	alone := others(b, p, sink, &id)
+	for _, text := range []string{"hang", "spin"} {
+		if err := sink.Accept(b.Context(), benchMessage(text, id.Add(1), text)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	beside := others(b, p, sink, &id)
+	b.ReportMetric(float64(alone.Microseconds())/1000, "p99-alone-ms")
+	b.ReportMetric(float64(beside.Microseconds())/1000, "p99-beside-ms")
+	b.ReportMetric(float64(beside)/float64(alone), "p99-ratio")
+}
+
+// others runs plain turns of 20 chats for four seconds, 200 a second together,
+// and returns the 99th percentile of the time to the answer.
+func others(b *testing.B, p *inproc, sink channels.Sink, id *atomic.Int64) time.Duration {
+	b.Helper()
+	var mu sync.Mutex
+	var took []time.Duration
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithTimeout(b.Context(), 4*time.Second)
+	defer cancel()
+	for c := range 20 {
+		wg.Go(func() {
+			chat := fmt.Sprintf("other%d", c)
+			replies := p.chat(channels.ChatID(chat))
+			tick := time.NewTicker(100 * time.Millisecond)
+			defer tick.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+				}
+				start := time.Now()
+				if err := sink.Accept(b.Context(), benchMessage(chat, id.Add(1), "a coffee")); err != nil {
+					b.Error(err)
+					return
+				}
+				<-replies
+				mu.Lock()
+				took = append(took, time.Since(start))
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(took)
+	return took[len(took)*99/100]
 }
