@@ -24,6 +24,9 @@ type fakeStore struct {
 	commands   []Command
 	langs      map[string]string
 	langAsked  int
+	failed     []Undelivered
+	// fail is what becomes of a message that did not arrive.
+	fail func(Undelivered) (Accepted, bool)
 	// answer replaces what becomes of a new delivery.
 	answer func(Delivery) (Accepted, error)
 	err    error // of every call
@@ -81,6 +84,17 @@ func (s *fakeStore) Language(_ context.Context, lane string) (string, error) {
 	defer s.mu.Unlock()
 	s.langAsked++
 	return s.langs[lane], s.err
+}
+
+func (s *fakeStore) DeliveryFailed(_ context.Context, u Undelivered) (Accepted, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = append(s.failed, u)
+	if s.err != nil || s.fail == nil {
+		return Accepted{}, false, s.err
+	}
+	acc, known := s.fail(u)
+	return acc, known, nil
 }
 
 // fakeAdapter has no way to acknowledge; fakeAcker has.

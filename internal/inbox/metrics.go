@@ -24,6 +24,7 @@ type metrics struct {
 	duplicates *prometheus.CounterVec
 	confirms   *prometheus.CounterVec
 	waited     prometheus.Histogram
+	deliveries *prometheus.CounterVec
 }
 
 // newMetrics registers with reg (nil: nowhere), and creates the series of the
@@ -33,6 +34,7 @@ type metrics struct {
 //	parley_inbound_duplicates_total{channel}
 //	parley_confirmations_total{tool,outcome}
 //	parley_confirmation_wait_seconds
+//	parley_delivery_reports_total{channel,state}
 func newMetrics(reg prometheus.Registerer, names, tools []string) (*metrics, error) {
 	m := &metrics{
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -49,6 +51,9 @@ func newMetrics(reg prometheus.Registerer, names, tools []string) (*metrics, err
 			Buckets: []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 900, 3600, 86400},
 		}),
 	}
+	m.deliveries = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "parley_delivery_reports_total", Help: "What platforms reported of messages they had taken: delivered, read, failed, or failed of an unknown message.",
+	}, []string{"channel", "state"})
 	for _, name := range names {
 		m.create(name)
 	}
@@ -61,7 +66,7 @@ func newMetrics(reg prometheus.Registerer, names, tools []string) (*metrics, err
 		return m, nil
 	}
 	var errs []error
-	for _, c := range []prometheus.Collector{m.messages, m.duplicates, m.confirms, m.waited} {
+	for _, c := range []prometheus.Collector{m.messages, m.duplicates, m.confirms, m.waited, m.deliveries} {
 		errs = append(errs, reg.Register(c))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -72,6 +77,9 @@ func newMetrics(reg prometheus.Registerer, names, tools []string) (*metrics, err
 
 func (m *metrics) create(channel string) {
 	m.duplicates.WithLabelValues(channel)
+	for _, state := range []string{string(channels.Delivered), string(channels.Read), string(channels.Undelivered), stateUnknown} {
+		m.deliveries.WithLabelValues(channel, state)
+	}
 	for _, o := range []Outcome{
 		Queued, Duplicate, AnsweredQuestion, Stale, NotYours, OverQueue, OverRate, Ignored, Commanded, outMedia, outError,
 	} {

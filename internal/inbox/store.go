@@ -20,6 +20,21 @@ type Store interface {
 	Command(ctx context.Context, c Command) (Accepted, error)
 	// Language is the language that /lang set for the lane, or "".
 	Language(ctx context.Context, lane string) (string, error)
+	// DeliveryFailed marks a message that the platform took as one that did
+	// not arrive, and cancels the turn whose question it asked. known is
+	// false where there is no such message, or that was marked before.
+	DeliveryFailed(ctx context.Context, u Undelivered) (acc Accepted, known bool, err error)
+}
+
+// Undelivered is a message that a platform took and could not deliver: the
+// entry of the outbox that Key names, else the one of the chat whose platform
+// id is ID.
+type Undelivered struct {
+	Channel string // instance name
+	ChatKey string
+	ID      channels.MessageID
+	Key     string
+	Cause   string // for operators
 }
 
 // ErrUnavailable is wrapped by the store's errors while it can't be written:

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
@@ -95,7 +94,7 @@ func (a *account) deliver(e Entry) *outcome {
 	if a.o.sendCtx.Err() != nil {
 		return &outcome{entry: e, verdict: verdict{do: doRetry, cause: "shutting down"}}
 	}
-	e.Part.Key = e.ChatKey + "#" + strconv.FormatInt(e.Seq, 10)
+	e.Part.Key = Key(e.ChatKey, e.Seq)
 	receipt, err := a.call(e, editor)
 	if err != nil && e.Part.Plain != "" && channels.ClassOf(err) == channels.PermanentMessage {
 		// Certainly not taken, perhaps for its markup: once more without.
