@@ -52,8 +52,6 @@ type DB struct {
 	path   string
 	opts   Options
 	lock   *flock.Flock
-	wdb    *sql.DB
-	rdb    *sql.DB
 	reads  chan *conn
 	writer *writer
 	claims claims
@@ -142,24 +140,14 @@ func source(path string, write bool) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
-func (db *DB) open(ctx context.Context) (err error) {
-	if db.wdb, err = sql.Open("sqlite", source(db.path, true)); err != nil {
+func (db *DB) open(ctx context.Context) error {
+	boot, err := db.prepare(ctx)
+	if err != nil {
 		return err
 	}
-	db.wdb.SetMaxOpenConns(1)
-	if err := migrate(ctx, db.wdb); err != nil {
-		return errors.Join(err, db.wdb.Close())
-	}
-	boot, err := db.mark(ctx)
+	wconn, err := newConn(db.path, true)
 	if err != nil {
-		return errors.Join(err, db.wdb.Close())
-	}
-	if db.rdb, err = sql.Open("sqlite", source(db.path, false)); err != nil {
-		return errors.Join(err, db.wdb.Close())
-	}
-	wconn, err := newConn(ctx, db.wdb)
-	if err != nil {
-		return errors.Join(err, db.wdb.Close(), db.rdb.Close())
+		return err
 	}
 	db.reads = make(chan *conn, db.opts.Readers)
 	for range db.opts.Readers {
@@ -169,6 +157,20 @@ func (db *DB) open(ctx context.Context) (err error) {
 	db.writer = newWriter(wconn, boot, db.opts)
 	go db.writer.run()
 	return nil
+}
+
+// prepare brings the schema up to date and marks the file as this process's.
+func (db *DB) prepare(ctx context.Context) (boot string, err error) {
+	pool, err := sql.Open("sqlite", source(db.path, true))
+	if err != nil {
+		return "", err
+	}
+	pool.SetMaxOpenConns(1)
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	if err := migrate(ctx, pool); err != nil {
+		return "", err
+	}
+	return db.mark(ctx, pool)
 }
 
 func migrate(ctx context.Context, db *sql.DB) error {
@@ -198,9 +200,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 
 // mark writes this process's boot id, which every batch checks, and learns
 // whether the last process ended in good order.
-func (db *DB) mark(ctx context.Context) (boot string, err error) {
+func (db *DB) mark(ctx context.Context, pool *sql.DB) (boot string, err error) {
 	boot = uuid.NewString()
-	tx, err := db.wdb.BeginTx(ctx, nil)
+	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
 		return "", err
 	}
@@ -252,7 +254,7 @@ func (db *DB) Close() error {
 				errs = append(errs, c.close())
 			}
 		}
-		errs = append(errs, db.rdb.Close(), db.wdb.Close(), db.lock.Unlock())
+		errs = append(errs, db.lock.Unlock())
 		return errors.Join(errs...)
 	})
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +12,7 @@ import (
 
 // Reader is a database that is only read, beside the process that owns it.
 type Reader struct {
-	db    *sql.DB
+	path  string
 	clock func() time.Time
 }
 
@@ -24,14 +23,16 @@ func OpenReader(ctx context.Context, path string) (*Reader, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("opening database: %w (has parley been started here?)", err)
 	}
-	db, err := sql.Open("sqlite", source(path, false))
+	r := &Reader{path: path, clock: time.Now}
+	err := r.Peek(ctx, func(tx store.Tx) error {
+		var tables int
+		_, err := tx.Row(`SELECT count(*) FROM sqlite_schema`, nil, &tables)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("opening database %s: %w", path, err)
 	}
-	if err := db.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, explain(err)), db.Close())
-	}
-	return &Reader{db: db, clock: time.Now}, nil
+	return r, nil
 }
 
 // Write implements store.DB.
@@ -42,20 +43,18 @@ func (r *Reader) Later(context.Context, func(store.Tx) error) error { return err
 
 // Read implements store.DB.
 func (r *Reader) Read(ctx context.Context, fn func(store.Tx) error) error {
-	c, err := newConn(ctx, r.db)
+	return r.Peek(ctx, func(tx store.Tx) error { return snapshot(tx, fn) })
+}
+
+// Peek implements store.DB. A reader holds no connection in between: it must
+// not keep the daemon from clearing its log.
+func (r *Reader) Peek(_ context.Context, fn func(store.Tx) error) error {
+	c, err := newConn(r.path, false)
 	if err != nil {
 		return fmt.Errorf("opening a reading connection: %w", explain(err))
 	}
-	if _, err := c.Exec("BEGIN"); err != nil {
-		return errors.Join(explain(err), c.close())
-	}
-	err = fn(c)
-	_, end := c.Exec("COMMIT")
-	return errors.Join(explain(err), explain(end), c.close())
+	return errors.Join(explain(protect(fn, c)), c.close())
 }
-
-// Peek implements store.DB.
-func (r *Reader) Peek(ctx context.Context, fn func(store.Tx) error) error { return r.Read(ctx, fn) }
 
 // Now implements store.DB.
 func (r *Reader) Now() time.Time { return r.clock() }
@@ -64,7 +63,7 @@ func (r *Reader) Now() time.Time { return r.clock() }
 func (r *Reader) Claims() store.Claims { return &claims{taken: map[string]struct{}{}} }
 
 // Close implements store.DB.
-func (r *Reader) Close() error { return r.db.Close() }
+func (r *Reader) Close() error { return nil }
 
 var (
 	_ store.DB = (*DB)(nil)
