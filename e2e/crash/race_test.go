@@ -24,7 +24,7 @@ func TestRace_B26_PressTextTimeout(t *testing.T) {
 		timeout = 60 * time.Millisecond
 	)
 	back := newBackend(t)
-	addr := inProcess(t, back.addr, timeout)
+	addr := inProcess(t, back.addr, timeout, nil)
 	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errPatience)
 	defer cancel()
 	var total tally
@@ -135,8 +135,56 @@ func race(k *talk, back *backend, total *tally, ref string, press, text time.Dur
 	return false
 }
 
-// inProcess is the daemon without a process of its own.
-func inProcess(t *testing.T, tools string, timeout time.Duration) (addr string) {
+// TestRace_B26_LateExpiry answers after a question's time is over but before
+// anybody has ended it: that never counts.
+func TestRace_B26_LateExpiry(t *testing.T) {
+	t.Parallel()
+	const timeout = time.Minute
+	back := newBackend(t)
+	var ahead atomic.Int64 // of the store's clock
+	addr := inProcess(t, back.addr, timeout, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
+	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errPatience)
+	defer cancel()
+	var talks [10]*talk
+	var asked [10]event
+	for i := range talks {
+		p, err := newPerson(ctx, t, newClient(t), func(context.Context) (string, error) { return addr, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		talks[i] = newTalk(p)
+		talks[i].says(fmt.Sprint("order ", i))
+		asked[i] = talks[i].asked(fmt.Sprint(i), 2)
+	}
+	ahead.Store(int64(timeout))
+	for i, k := range talks {
+		if i%2 == 0 {
+			if got := k.presses(asked[i], "yes"); k.err == nil && got != "stale" {
+				k.fail("a press after the time was over: %s, want stale", got)
+			}
+		} else {
+			k.says("yes")
+		}
+	}
+	for i, k := range talks {
+		k.sees(asked[i], "")
+		if i%2 != 0 {
+			k.hears("You said: yes")
+		}
+		k.says("bye")
+		k.hears("You said: bye")
+		if k.err != nil {
+			t.Errorf("chat %d: %v", i, k.err)
+		}
+		if n := len(back.of(fmt.Sprint(i))); n != 0 {
+			t.Errorf("order %d was made %d times", i, n)
+		}
+	}
+}
+
+// inProcess is the daemon without a process of its own. A nil clock is the
+// machine's.
+func inProcess(t *testing.T, tools string, timeout time.Duration, clock func() time.Time) (addr string) {
 	t.Helper()
 	opts := app.Kinds()
 	vars := map[string]string{envData: t.TempDir(), envBackend: tools, envTimeout: timeout.String()}
@@ -149,7 +197,7 @@ func inProcess(t *testing.T, tools string, timeout time.Duration) (addr string) 
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	bot, err := app.Build(t.Context(), cfg, app.Options{Version: "test", Log: log})
+	bot, err := app.Build(t.Context(), cfg, app.Options{Version: "test", Log: log, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
