@@ -41,10 +41,7 @@ func (a *App) retention(ctx context.Context) {
 
 func (a *App) makeAudit(reg prometheus.Registerer) error {
 	c := a.cfg.Audit
-	if c.File == "" && c.Webhook.URL == "" {
-		return nil
-	}
-	m := audit.NewMetrics(reg)
+	m := audit.NewMetrics(reg) // also without sinks: what is watched has to be there
 	if c.File != "" {
 		a.sinks = append(a.sinks, audit.NewFile(c.File))
 	}

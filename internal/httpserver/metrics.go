@@ -7,6 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// unknownChannel is the label of requests for channels that don't exist.
+const unknownChannel = "unknown"
+
 // instruments are the metrics of webhooks.
 type instruments struct {
 	requests *prometheus.CounterVec
@@ -27,8 +30,10 @@ func newInstruments(reg prometheus.Registerer, channels map[string]http.Handler)
 	if reg != nil {
 		reg.MustRegister(m.requests, m.rejected)
 	}
+	// So that rates begin at zero.
+	m.requests.WithLabelValues(unknownChannel, strconv.Itoa(http.StatusNotFound))
+	m.rejected.WithLabelValues(unknownChannel, reason(http.StatusNotFound))
 	for name := range channels {
-		// So that rates begin at zero.
 		m.requests.WithLabelValues(name, "200")
 		for _, code := range []int{http.StatusUnauthorized, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable} {
 			m.rejected.WithLabelValues(name, reason(code))

@@ -126,7 +126,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) {
 	h, ok := s.deps.Webhooks[name]
 	if !ok {
 		// The name is the caller's, so it is no label.
-		s.metrics.webhook("unknown", http.StatusNotFound)
+		s.metrics.webhook(unknownChannel, http.StatusNotFound)
 		WriteError(w, http.StatusNotFound, "unknown_channel", "No channel of this name takes webhooks.")
 		return
 	}

@@ -43,7 +43,10 @@ func New(setup Setup, deps Deps) (*Engine, error) {
 }
 
 // Use replaces the setup for whatever goes on from now.
-func (e *Engine) Use(s Setup) { e.setup.Store(&s) }
+func (e *Engine) Use(s Setup) {
+	e.metrics.create(s.Tools)
+	e.setup.Store(&s)
+}
 
 // run is one turn while it is worked on.
 type run struct {

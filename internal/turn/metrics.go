@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/parley-bot/parley/internal/tool"
 )
 
 // metrics of the tool loop. Labels never name a chat or a person.
@@ -54,13 +56,30 @@ func newMetrics(reg prometheus.Registerer, channels []string) (*metrics, error) 
 	return m, nil
 }
 
+// create makes the series of tools, so that rates start at zero; making them
+// again changes nothing.
+func (m *metrics) create(tools *tool.Registry) {
+	if tools == nil {
+		return
+	}
+	m.calls.WithLabelValues("", "unknown_tool")
+	for _, t := range tools.Tools() {
+		for _, outcome := range []string{
+			"ok", "error", "timeout", "unknown", "invalid_args", "duplicate", "unavailable", "changed",
+		} {
+			m.calls.WithLabelValues(t.Name, outcome)
+		}
+		m.tool.WithLabelValues(t.Name)
+	}
+}
+
 func (m *metrics) turned(channel, outcome string, worked, model time.Duration) {
 	m.turns.WithLabelValues(channel, outcome).Inc()
 	m.duration.Observe(worked.Seconds())
 	m.model.Observe(model.Seconds())
 }
 
-func (m *metrics) ran(tool, outcome string, took time.Duration) {
-	m.calls.WithLabelValues(tool, outcome).Inc()
-	m.tool.WithLabelValues(tool).Observe(took.Seconds())
+func (m *metrics) ran(name, outcome string, took time.Duration) {
+	m.calls.WithLabelValues(name, outcome).Inc()
+	m.tool.WithLabelValues(name).Observe(took.Seconds())
 }
