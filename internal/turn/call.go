@@ -28,6 +28,10 @@ func (t *run) calls(ctx context.Context) (parked bool, err error) {
 	for i := range t.j.Calls {
 		c := &t.j.Calls[i]
 		for c.Result == nil {
+			if ctx.Err() != nil {
+				// Nothing is begun that would only be broken off.
+				return false, fmt.Errorf("working on turn: %w", context.Cause(ctx))
+			}
 			if c.Started {
 				err = t.interrupted(ctx, c)
 			} else {
