@@ -89,7 +89,7 @@ func TestDeliver_G5_AtMostOneResendOverCrashes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			calls := 0
-			o := New(Config{}, Deps{Adapters: map[string]channels.Adapter{"c": countingAdapter{tt.caps, &calls}}})
+			o := New(Config{}, Deps{Store: newStore(), Adapters: map[string]channels.Adapter{"c": countingAdapter{tt.caps, &calls}}})
 			o.Start(t.Context())
 			out := o.accounts["c"].deliver(tt.entry)
 			if err := o.Stop(t.Context()); err != nil {

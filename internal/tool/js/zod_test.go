@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -128,12 +129,7 @@ func TestZod_HandlerGetsTheValidatorsOwnData(t *testing.T) {
 func TestConfirm_B1_B10(t *testing.T) {
 	t.Parallel()
 	m := zodModule(t, Options{})
-	type asker interface {
-		tool.Predicate
-		tool.Liner
-		tool.Messager
-	}
-	r, ok := byName(t, m, "place_order").Runner.(asker)
+	r, ok := byName(t, m, "place_order").Runner.(Asker)
 	if !ok || !r.HasPredicate() {
 		t.Fatal("no predicate")
 	}
@@ -161,9 +157,11 @@ func TestConfirm_B10_FailuresAreErrorsWithTheirPlace(t *testing.T) {
     confirm: () => { throw new Error('no price') }, confirmLines: () => { throw new Error('no price') }, confirmMessage: () => { throw new Error('no price') } },
   wrong: { schema: {}, handler() {}, confirmLines: () => [1], confirmMessage: () => '  ', confirm: () => 0 },
   plain: { schema: {}, handler() {}, confirmMessage: 'Sure?', confirm: true },
+}`, Options{})
+	hangs := script(t, `export const tools = {
   slow: { schema: {}, handler() {}, confirm: () => { for (;;); } },
-}`, Options{CheckTimeout: 50_000_000})
-	asker := func(name string) *runner {
+}`, Options{CheckTimeout: 50 * time.Millisecond})
+	asker := func(m *Module, name string) *runner {
 		t.Helper()
 		r, ok := byName(t, m, name).Runner.(*runner)
 		if !ok {
@@ -172,7 +170,7 @@ func TestConfirm_B10_FailuresAreErrorsWithTheirPlace(t *testing.T) {
 		return r
 	}
 	c := callOf("x", `{}`)
-	r := asker("throws")
+	r := asker(m, "throws")
 	_, err1 := r.NeedsConfirm(t.Context(), c)
 	_, _, err2 := r.ConfirmLines(t.Context(), c)
 	_, _, err3 := r.ConfirmMessage(t.Context(), c)
@@ -181,7 +179,7 @@ func TestConfirm_B10_FailuresAreErrorsWithTheirPlace(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	}
-	r = asker("wrong")
+	r = asker(m, "wrong")
 	if _, _, err := r.ConfirmLines(t.Context(), c); err == nil {
 		t.Error("lines that are no strings")
 	}
@@ -191,14 +189,14 @@ func TestConfirm_B10_FailuresAreErrorsWithTheirPlace(t *testing.T) {
 	if yes, err := r.NeedsConfirm(t.Context(), c); yes || err != nil {
 		t.Errorf("falsy: %v, %v", yes, err)
 	}
-	r = asker("plain")
+	r = asker(m, "plain")
 	if text, ok, err := r.ConfirmMessage(t.Context(), c); text != "Sure?" || !ok || err != nil || r.HasPredicate() {
 		t.Errorf("%q %v %v", text, ok, err)
 	}
 	if _, ok, err := r.ConfirmLines(t.Context(), c); ok || err != nil {
 		t.Errorf("lines of its own: %v, %v", ok, err)
 	}
-	if _, err := asker("slow").NeedsConfirm(t.Context(), c); err == nil || !strings.Contains(err.Error(), "timeout") {
+	if _, err := asker(hangs, "slow").NeedsConfirm(t.Context(), c); err == nil || !strings.Contains(err.Error(), "timeout") {
 		t.Errorf("error %v", err)
 	}
 }
