@@ -35,8 +35,8 @@ type Editor interface {
 
 // Typer is an adapter that can show that an answer is being written.
 type Typer interface {
-	// Typing shows the sign until until at the most, or takes it away when
-	// until is zero. It is a hint: errors are not reported.
+	// Typing shows the sign no longer than until, or takes it away when until
+	// is zero. It is a hint: errors are not reported.
 	Typing(ctx context.Context, chat Chat, until time.Time)
 }
 

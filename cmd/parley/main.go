@@ -29,7 +29,7 @@ const (
 // version and revision are set by the linker.
 var (
 	version  = "dev"
-	revision = "unknown"
+	revision = "unknown" //nolint:gochecknoglobals // as version
 )
 
 func main() {

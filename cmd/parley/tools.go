@@ -64,11 +64,11 @@ func printCards(cmd *cobra.Command, p llm.Provider, cards []llm.Card) error {
 	if err != nil {
 		return fmt.Errorf("encoding cards for %s: %w", p.Name(), err)
 	}
-	var any any
-	if err := json.Unmarshal(body, &any); err != nil {
+	var shown any
+	if err := json.Unmarshal(body, &shown); err != nil {
 		return fmt.Errorf("encoding cards for %s: %w", p.Name(), err)
 	}
-	pretty, err := json.MarshalIndent(any, "", "  ")
+	pretty, err := json.MarshalIndent(shown, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding cards for %s: %w", p.Name(), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +83,7 @@ type turn struct {
 func (c *chat) say(text string, answers ...string) turn {
 	c.t.Helper()
 	var out turn
-	msgs := append(c.history[:len(c.history):len(c.history)], llm.Message{Role: llm.RoleUser, Text: text})
+	msgs := append(slices.Clip(c.history), llm.Message{Role: llm.RoleUser, Text: text})
 	lines := []llm.Message{{Role: llm.RoleUser, Text: text}}
 	for step := range 8 {
 		language := map[string]string{"en": "English", "es": "español"}[c.lang]

@@ -79,7 +79,7 @@ func conversation(k *talk) {
 	k.hears("Done. I have forgotten this conversation; we can start over.")
 	k.claims["I"] = nothing
 	if k.err == nil && k.presses(q, "yes") == "accepted" {
-		k.fail("a press after /reset was accepted")
+		k.failf("a press after /reset was accepted")
 	}
 	k.says("bye")
 	k.hears("You said: bye")

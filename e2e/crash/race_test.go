@@ -113,12 +113,12 @@ func race(k *talk, back *backend, total *tally, ref string, press, text time.Dur
 	accepted, runs, shown := outcome == "accepted", len(back.of(ref)), closing != q.Data.Text
 	switch {
 	case runs > 1:
-		k.fail("order %s was made %d times", ref, runs)
+		k.failf("order %s was made %d times", ref, runs)
 	case accepted && !echoed:
-		k.fail("order %s: both the press and the text counted", ref)
+		k.failf("order %s: both the press and the text counted", ref)
 	case accepted || !echoed:
 		if runs != 1 || !done || !shown {
-			k.fail("order %s was approved: made %d times, told %v, shown %v", ref, runs, done, shown)
+			k.failf("order %s was approved: made %d times, told %v, shown %v", ref, runs, done, shown)
 		}
 		if accepted {
 			total.press.Add(1)
@@ -127,7 +127,7 @@ func race(k *talk, back *backend, total *tally, ref string, press, text time.Dur
 		}
 	default:
 		if runs != 0 || done || shown {
-			k.fail("order %s expired: made %d times, told %v, shown %v", ref, runs, done, shown)
+			k.failf("order %s expired: made %d times, told %v, shown %v", ref, runs, done, shown)
 		}
 		total.expired.Add(1)
 		return true

@@ -37,7 +37,7 @@ func (k *talk) do(fn func() error) {
 	}
 }
 
-func (k *talk) fail(format string, args ...any) {
+func (k *talk) failf(format string, args ...any) {
 	if k.err == nil {
 		k.err = fmt.Errorf(format, args...)
 	}
@@ -104,7 +104,7 @@ func (k *talk) pressesTwice(q event, value string) {
 		k.do(func() error { return one.err })
 	}
 	if got[0] == "accepted" && got[1] == "accepted" {
-		k.fail("two presses were both accepted")
+		k.failf("two presses were both accepted")
 	}
 }
 

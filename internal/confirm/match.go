@@ -65,6 +65,7 @@ func typed(w Saved, a Attempt) Answer {
 		ans.Outcome, ans.Reply = Approved, ""
 	case No:
 		ans.Outcome, ans.Reply = Denied, ""
+	case Other: // a reply
 	}
 	return ans
 }

@@ -36,7 +36,7 @@ func tokenize(text string) (tokens []token, question bool) {
 	if strings.ContainsFunc(text, asking) {
 		return nil, true
 	}
-	for _, field := range strings.Fields(text) {
+	for field := range strings.FieldsSeq(text) {
 		tokens = append(tokens, words(field)...)
 	}
 	return tokens, false

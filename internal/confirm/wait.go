@@ -2,6 +2,7 @@ package confirm
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
@@ -92,12 +93,7 @@ func (a AnswerBy) Allows(user, requester channels.UserID) bool {
 		return true
 	}
 	if len(a.Users) > 0 {
-		for _, u := range a.Users {
-			if u == user {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(a.Users, user)
 	}
 	return user == requester
 }

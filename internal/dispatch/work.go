@@ -63,7 +63,8 @@ func (d *Dispatcher) attempt(ctx context.Context, l *lane) (end, bool) {
 	case !ok:
 		return endGone, false
 	}
-	how, more := endDone, false
+	var how end
+	var more bool
 	switch {
 	case d.isStopping():
 		how = endStopped

@@ -77,7 +77,7 @@ func checkName(name string) error {
 			if c >= 0x80 {
 				return fmt.Errorf("write the host name in ASCII (xn--…)")
 			}
-			if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
+			if !isNameByte(c) {
 				return fmt.Errorf("%q doesn't belong in a host name", c)
 			}
 		}
@@ -87,6 +87,12 @@ func checkName(name string) error {
 		return fmt.Errorf("a number is no host name; write an address as 127.0.0.1")
 	}
 	return nil
+}
+
+// isNameByte tells whether c may stand in a host name, in lower case. An
+// underscore isn't allowed there, but in use.
+func isNameByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
 func (r rule) portFits(port uint16) bool { return r.port == 0 || r.port == port }

@@ -39,8 +39,7 @@ func (s *sink) message(ctx context.Context, m message) (Outcome, error) {
 		}
 		return "", err
 	}
-	switch acc.Outcome {
-	case Duplicate, AnsweredQuestion:
+	if acc.Outcome == Duplicate || acc.Outcome == AnsweredQuestion {
 		s.limits.undo(t)
 	}
 	s.done(m.place, acc)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -71,8 +72,8 @@ func JoinAdjacent(messages []Message) []Message {
 		}
 		last := &out[len(out)-1]
 		last.Text = joinText(last.Text, m.Text)
-		last.Calls = append(last.Calls[:len(last.Calls):len(last.Calls)], m.Calls...)
-		last.Results = append(last.Results[:len(last.Results):len(last.Results)], m.Results...)
+		last.Calls = append(slices.Clip(last.Calls), m.Calls...)
+		last.Results = append(slices.Clip(last.Results), m.Results...)
 		switch {
 		case len(last.Opaque) == 0:
 			last.Opaque = m.Opaque

@@ -102,7 +102,7 @@ func FuzzTrim(f *testing.F) {
 			t.Fatalf("%d messages aren't whole turns of %q", len(got), spec)
 		}
 		all := slices.Concat(turns...)
-		if diff := cmp.Diff([]llm.Message(all[len(all)-len(got):]), got, cmp.Transformer("nil", func(m []llm.Message) string { return roles(m) })); diff != "" {
+		if diff := cmp.Diff([]llm.Message(all[len(all)-len(got):]), got, cmp.Transformer("nil", roles)); diff != "" {
 			t.Fatal(diff)
 		}
 	})

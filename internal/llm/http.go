@@ -71,7 +71,7 @@ func ClassOfStatus(status int) Class {
 // in milliseconds, or Retry-After in seconds or as a date (RFC 9110 §10.2.3).
 // 0 is not said or past.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("retry-after-ms"), 64); err == nil && ms > 0 {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
 	}
 	value := strings.TrimSpace(h.Get("Retry-After"))

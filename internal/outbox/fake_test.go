@@ -49,7 +49,7 @@ func newStore() *fakeStore {
 	return &fakeStore{chats: make(map[string]*fakeChat), calls: make(map[string]int)}
 }
 
-func (s *fakeStore) fault(format string, args ...any) {
+func (s *fakeStore) faultf(format string, args ...any) {
 	s.faults = append(s.faults, fmt.Sprintf(format, args...))
 }
 
@@ -135,7 +135,7 @@ func (s *fakeStore) Next(_ context.Context, key string) (Entry, bool, time.Time,
 		return Entry{}, false, time.Time{}, s.away
 	}
 	if c.busy != 0 {
-		s.fault("Next of %s while entry %d is being sent", key, c.busy)
+		s.faultf("Next of %s while entry %d is being sent", key, c.busy)
 	}
 	e, ok, due := s.mark(c)
 	hook := s.onNext
@@ -151,7 +151,7 @@ func (s *fakeStore) ended(e Entry, what string) *fakeEntry {
 	c := s.chats[e.ChatKey]
 	f := c.entries[e.Seq-1]
 	if h := c.head(); h != f || f.state != "sending" {
-		s.fault("%s of %s#%d, which is %s", what, e.ChatKey, e.Seq, f.state)
+		s.faultf("%s of %s#%d, which is %s", what, e.ChatKey, e.Seq, f.state)
 	}
 	c.busy = 0
 	return f

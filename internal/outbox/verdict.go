@@ -87,6 +87,7 @@ func (a *account) failed(e Entry, err error) verdict {
 	case channels.RateLimited:
 		a.o.metrics.limited.WithLabelValues(a.name).Inc()
 		a.limited(e.ChatKey, v.wait)
+	default: // concerns this entry alone
 	}
 	switch {
 	case v.do == doFail && e.Kind == Edit:

@@ -170,6 +170,7 @@ func acceptPress(tx Tx, now time.Time, d inbox.Delivery, again bool) (inbox.Acce
 			return inbox.Accepted{Outcome: inbox.Stale, Speak: true}, err
 		}
 		return stale, nil
+	case channels.PressAccepted, channels.PressPending:
 	}
 	if w.State != confirm.Pending {
 		return inbox.Accepted{Outcome: inbox.AnsweredQuestion}, nil

@@ -101,14 +101,6 @@ type none struct{}
 
 func ms(t time.Time) int64 { return t.UnixMilli() }
 
-// msOrZero is 0 for the zero time.
-func msOrZero(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
 func fromMS(v int64) time.Time {
 	if v == 0 {
 		return time.Time{}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/parley-bot/parley/internal/confirm"
@@ -134,8 +135,8 @@ func history(tx Tx, key string, limit int) ([]turn.Line, error) {
 		return nil, fmt.Errorf("reading history: %w", err)
 	}
 	out := make([]turn.Line, 0, total)
-	for i := len(newest) - 1; i >= 0; i-- {
-		out = append(out, newest[i]...)
+	for _, lines := range slices.Backward(newest) {
+		out = append(out, lines...)
 	}
 	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"unicode/utf8"
 )
 
@@ -60,9 +61,7 @@ func Cut(s string, limit int) string {
 // Fail is a failed result {"error": code, …}. fields are added to it.
 func Fail(code string, fields map[string]any) Result {
 	m := map[string]any{}
-	for k, v := range fields {
-		m[k] = v
-	}
+	maps.Copy(m, fields)
 	m["error"] = code
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

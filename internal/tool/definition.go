@@ -19,7 +19,7 @@ func Digest(t *Tool, code ...string) string {
 		schema = t.Schema
 	}
 	// A struct of fixed order; map keys are sorted by encoding/json.
-	def, _ := json.Marshal(struct { // plain strings, bools and maps of strings always encode
+	def, _ := json.Marshal(struct { //nolint:musttag // only hashed; plain strings, bools and maps of strings always encode
 		Name, Kind, Title, Description, Schema string
 		Titles                                 map[string]string `json:",omitempty"`
 		Labels                                 map[string]map[string]string

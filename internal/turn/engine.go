@@ -252,9 +252,9 @@ func (t *run) event(typ string, c *callState, with func(*audit.Event)) {
 	t.events = append(t.events, t.set.Redact.Apply(e))
 }
 
-// flush hands over what the next commit takes along.
-func (t *run) flush() (events []audit.Event, takes []int64) {
-	events, takes = t.events, t.takes
+// flush forgets what a commit takes along and returns the events of it.
+func (t *run) flush() []audit.Event {
+	events := t.events
 	t.events, t.takes = nil, nil
-	return events, takes
+	return events
 }

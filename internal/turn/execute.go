@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
@@ -53,7 +54,7 @@ func (t *run) intend(ctx context.Context, c *callState) error {
 			return err
 		}
 	}
-	events, _ := t.flush()
+	events := t.flush()
 	return t.commit(ctx, func() error {
 		return t.deps.Store.Start(ctx, t.lease, Start{TurnID: t.id, CallID: c.ID, Version: journalVersion, Journal: j, Events: events})
 	})
@@ -184,7 +185,7 @@ func (t *run) settle(ctx context.Context, c *callState, tl *tool.Tool, res tool.
 	}
 	run := t.remember(c, tl, v)
 	if v.state == CallSucceeded && tl.Effect != tool.Read && ledger.Remember(v.value, false, false) {
-		t.j.Done = append(t.j.Done[:len(t.j.Done):len(t.j.Done)], c.Title)
+		t.j.Done = append(slices.Clip(t.j.Done), c.Title)
 	}
 	t.event(v.event, c, func(e *audit.Event) { e.DurationMs, e.Error = took.Milliseconds(), v.why })
 	j, encErr := t.j.encode()

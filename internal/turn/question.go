@@ -213,7 +213,7 @@ func (t *run) approved(ctx context.Context, c *callState, w *confirm.Saved) erro
 	})
 	if err != nil || len(vs) > 0 {
 		t.changed(c)
-		return nil
+		return nil //nolint:nilerr // what can't be checked isn't what was approved
 	}
 	c.Args = args
 	p, err := t.prompt(ctx, c, tl, t.set.Confirm.Buttons && t.caps.Buttons != nil && t.caps.Buttons.Max >= 2)

@@ -96,10 +96,11 @@ func (p *Provider) fail(class llm.Class, status int, doing, said string) *llm.Er
 func (p *Provider) failAPI(status int, body []byte) *llm.Error {
 	f := parseFailure(body)
 	said := f.message
-	for _, more := range []string{f.code, f.kind} {
-		if more != "" {
-			said += " (" + more + ")"
-		}
+	if f.code != "" {
+		said += " (" + f.code + ")"
+	}
+	if f.kind != "" {
+		said += " (" + f.kind + ")"
 	}
 	if status < 400 {
 		status = f.status

@@ -148,6 +148,7 @@ func (dialect) Fail(w http.ResponseWriter, f llmtest.Failure) {
 		code = "content_filter"
 	case llm.NoTools:
 		message = "model-1 does not support tools: " + message
+	default: // 400 is BadRequest
 	}
 	if f.After > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(f.After.Seconds())))

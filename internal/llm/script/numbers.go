@@ -127,6 +127,7 @@ func (l lexicon) below100(tokens []token, sum, i int) (value int, weak bool, nex
 		if sum > 0 {
 			return sum + word.value, false, j + 1
 		}
+	default:
 	}
 	return sum, false, i
 }

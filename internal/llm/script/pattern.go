@@ -78,6 +78,7 @@ func required(re *syntax.Regexp) []string {
 			all = append(all, found...)
 		}
 		return all
+	default: // may match without any particular text
 	}
 	return nil
 }

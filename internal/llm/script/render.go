@@ -66,6 +66,7 @@ func (s scope) value(r ref) (raw json.RawMessage, ok bool, err error) {
 		raw, ok = quote(text), found
 	case rootCount:
 		raw, ok = json.RawMessage(strconv.Itoa(s.n)), s.n > 0
+	case rootNone:
 	case rootElement:
 		raw, ok = s.elem, s.elem != nil
 	}

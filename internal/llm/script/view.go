@@ -2,6 +2,7 @@ package script
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/parley-bot/parley/internal/llm"
@@ -72,6 +73,7 @@ func (v *view) lines(from int) []string {
 			if r, text := replyIn(m); r != nil {
 				out = append(out, text)
 			}
+		case llm.RoleAssistant:
 		}
 	}
 	return out
@@ -88,14 +90,15 @@ func once(cached **folded, text func() string) folded {
 // said is what the person said last, also in an earlier turn.
 func (v *view) said() folded {
 	return once(&v.saidText, func() string {
-		for i := len(v.req.Messages) - 1; i >= 0; i-- {
-			switch m := v.req.Messages[i]; m.Role {
+		for _, m := range slices.Backward(v.req.Messages) {
+			switch m.Role {
 			case llm.RoleUser:
 				return m.Text
 			case llm.RoleTool:
 				if r, text := replyIn(m); r != nil {
 					return text
 				}
+			case llm.RoleAssistant:
 			}
 		}
 		return ""
@@ -108,8 +111,8 @@ func (v *view) all() folded {
 
 func (v *view) assistant() folded {
 	return once(&v.assistantText, func() string {
-		for i := len(v.req.Messages) - 1; i >= 0; i-- {
-			if m := v.req.Messages[i]; m.Role == llm.RoleAssistant && m.Text != "" {
+		for _, m := range slices.Backward(v.req.Messages) {
+			if m.Role == llm.RoleAssistant && m.Text != "" {
 				return m.Text
 			}
 		}
@@ -123,11 +126,10 @@ func (v *view) system() folded {
 
 // lastResult is what a tool last returned in this turn.
 func (v *view) lastResult(tool string) (json.RawMessage, bool) {
-	for i := len(v.req.Messages) - 1; i >= v.from; i-- {
-		results := v.req.Messages[i].Results
-		for n := len(results) - 1; n >= 0; n-- {
-			if results[n].Name == tool {
-				return asJSON(results[n].Content), true
+	for _, m := range slices.Backward(v.req.Messages[v.from:]) {
+		for _, r := range slices.Backward(m.Results) {
+			if r.Name == tool {
+				return asJSON(r.Content), true
 			}
 		}
 	}
@@ -136,11 +138,10 @@ func (v *view) lastResult(tool string) (json.RawMessage, bool) {
 
 // lastArgs is what a tool was last called with in this turn.
 func (v *view) lastArgs(tool string) (json.RawMessage, bool) {
-	for i := len(v.req.Messages) - 1; i >= v.from; i-- {
-		calls := v.req.Messages[i].Calls
-		for n := len(calls) - 1; n >= 0; n-- {
-			if calls[n].Name == tool && json.Valid([]byte(calls[n].Args)) {
-				return json.RawMessage(calls[n].Args), true
+	for _, m := range slices.Backward(v.req.Messages[v.from:]) {
+		for _, c := range slices.Backward(m.Calls) {
+			if c.Name == tool && json.Valid([]byte(c.Args)) {
+				return json.RawMessage(c.Args), true
 			}
 		}
 	}

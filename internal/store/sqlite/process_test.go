@@ -68,7 +68,7 @@ func child(arg string) int {
 // start runs a child on the database and waits until it has opened it.
 func start(t *testing.T, mode, path string) (cmd *exec.Cmd, lines *bufio.Scanner) {
 	t.Helper()
-	cmd = exec.Command(os.Args[0]) //nolint:gosec // this very test
+	cmd = exec.Command(os.Args[0]) // this very test
 	cmd.Env = append(os.Environ(), childEnv+"="+mode+" "+path)
 	cmd.Stderr = os.Stderr
 	if _, err := cmd.StdinPipe(); err != nil {

@@ -95,7 +95,7 @@ func copyFile(t *testing.T, from, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close() //nolint:errcheck // only read
+	defer in.Close()
 	out, err := os.Create(to)
 	if err != nil {
 		t.Fatal(err)

@@ -114,8 +114,8 @@ func (m *model) step(i int) {
 	}
 }
 
-// must fails the test where the store and the model disagree.
-func (m *model) must(ok bool, format string, args ...any) {
+// mustf fails the test where the store and the model disagree.
+func (m *model) mustf(ok bool, format string, args ...any) {
 	m.Helper()
 	if !ok {
 		m.Fatalf("%s\nafter %v", fmt.Sprintf(format, args...), m.trace)
@@ -150,10 +150,10 @@ func (m *model) compare() {
 		}
 	}
 	gotLanes, gotQuestions, err := m.Store.Waiting(m.Context())
-	m.must(err == nil && gotLanes == lanes && gotQuestions == questions,
+	m.mustf(err == nil && gotLanes == lanes && gotQuestions == questions,
 		"%d lanes with work and %d questions, want %d and %d, error %v", gotLanes, gotQuestions, lanes, questions, err)
 	gotPending, err := m.Store.Pending(m.Context())
-	m.must(err == nil && gotPending == pending, "%d entries pending, want %d, error %v", gotPending, pending, err)
+	m.mustf(err == nil && gotPending == pending, "%d entries pending, want %d, error %v", gotPending, pending, err)
 }
 
 // drain lets everything come to its end: nothing may be left or lost.
@@ -169,7 +169,7 @@ func (m *model) drain() {
 		for l.going >= 0 || l.firstOpen() >= 0 {
 			m.sendAs(l, "sent")
 		}
-		m.must(len(m.log(l.p)) == l.logs, "%d log entries in %s, want %d", len(m.log(l.p)), l.p.Lane, l.logs)
+		m.mustf(len(m.log(l.p)) == l.logs, "%d log entries in %s, want %d", len(m.log(l.p)), l.p.Lane, l.logs)
 		m.idle(l.p.Lane)
 	}
 	m.compare()
@@ -179,12 +179,12 @@ func (m *model) drain() {
 func (m *model) add(l *mlane, q *mquestion, target int, own bool, spoke turn.Spoke, texts ...string) {
 	m.Helper()
 	if len(texts) == 0 {
-		m.must(spoke == turn.Spoke{}, "said nothing, and yet %+v", spoke)
+		m.mustf(spoke == turn.Spoke{}, "said nothing, and yet %+v", spoke)
 		return
 	}
 	born := own && l.firstOpen() < 0
 	if target < 0 && own {
-		m.must(spoke.Seq == int64(len(l.out)+1) && spoke.Born == born, "said %+v, want seq %d, born %v", spoke, len(l.out)+1, born)
+		m.mustf(spoke.Seq == int64(len(l.out)+1) && spoke.Born == born, "said %+v, want seq %d, born %v", spoke, len(l.out)+1, born)
 	}
 	for i, text := range texts {
 		e := &mentry{text: text, state: "queued", target: target, q: q}
@@ -204,6 +204,6 @@ func (m *model) given(l *mlane, i int, e outbox.Entry) {
 	if want.target >= 0 && l.out[want.target].state == "sent" {
 		target = platformID(outbox.Entry{Seq: int64(want.target + 1)})
 	}
-	m.must(e.Seq == int64(i+1) && e.Part.Text == want.text && e.Target == target && (e.Kind == outbox.Edit) == (want.target >= 0),
+	m.mustf(e.Seq == int64(i+1) && e.Part.Text == want.text && e.Target == target && (e.Kind == outbox.Edit) == (want.target >= 0),
 		"given %+v, want entry %d, %+v, target %q", e, i+1, want, target)
 }

@@ -27,12 +27,12 @@ func (m *model) text(l *mlane) {
 		} else if q.delivered && d.Class == confirm.No {
 			want = confirm.Denied
 		}
-		m.must(acc.Outcome == inbox.AnsweredQuestion && acc.Wake && acc.Resolved.Outcome == string(want), "text to a question: %+v, want %s", acc, want)
+		m.mustf(acc.Outcome == inbox.AnsweredQuestion && acc.Wake && acc.Resolved.Outcome == string(want), "text to a question: %+v, want %s", acc, want)
 		m.over(q, want == confirm.Approved, want == confirm.Denied)
 		return
 	}
 	l.queue = append(l.queue, d.In.Text)
-	m.must(acc.Outcome == inbox.Queued && acc.Wake == l.hasWork(), "text: %+v", acc)
+	m.mustf(acc.Outcome == inbox.Queued && acc.Wake == l.hasWork(), "text: %+v", acc)
 }
 
 // over is what the end of a question does to the outbox.
@@ -64,27 +64,27 @@ func (m *model) press(*mlane) {
 	q := m.asked[m.rnd.IntN(len(m.asked))]
 	acc := m.accept(m.bench.press(q.asked, q.lane.p, "ana", confirm.ValueYes))
 	if q.pending && m.Store.Now().Before(q.expires) {
-		m.must(acc.Outcome == inbox.AnsweredQuestion && acc.Wake, "press: %+v", acc)
+		m.mustf(acc.Outcome == inbox.AnsweredQuestion && acc.Wake, "press: %+v", acc)
 		m.over(q, true, false)
 		return
 	}
-	m.must(acc.Outcome == inbox.Stale && !acc.Wake, "press of an old question: %+v", acc)
+	m.mustf(acc.Outcome == inbox.Stale && !acc.Wake, "press of an old question: %+v", acc)
 }
 
 // claim lets somebody work on the lane, if there is work.
 func (m *model) claim(l *mlane) {
 	got, ok, err := m.Store.Claim(m.Context(), l.p.Lane)
 	want := l.hold == nil && l.hasWork()
-	m.must(err == nil && ok == want, "claim: %v, want %v, error %v", ok, want, err)
+	m.mustf(err == nil && ok == want, "claim: %v, want %v, error %v", ok, want, err)
 	if !ok {
 		return
 	}
 	w := work{Lane: got, Work: m.load(got), place: l.p, user: "ana"}
 	if l.turn != nil {
-		m.must(w.Saved != nil && w.Saved.ID == l.turn.id, "claimed %+v, want turn %s", w.Saved, l.turn.id)
+		m.mustf(w.Saved != nil && w.Saved.ID == l.turn.id, "claimed %+v, want turn %s", w.Saved, l.turn.id)
 		w.id, w.from, w.to = w.Saved.ID, w.Saved.SeqFrom, w.Saved.SeqTo
 	} else {
-		m.must(w.Saved == nil && w.Queue[0].In.Text == l.queue[0], "claimed %+v, want %s", w.Work, l.queue[0])
+		m.mustf(w.Saved == nil && w.Queue[0].In.Text == l.queue[0], "claimed %+v, want %s", w.Work, l.queue[0])
 		w.from, w.to = w.Queue[0].Seq, w.Queue[0].Seq
 	}
 	l.hold, l.stale = &w, false
@@ -123,12 +123,12 @@ func (m *model) end(l *mlane) {
 		l.hold = nil
 		return
 	}
-	m.must(err == nil, "finish: %v", err)
+	m.mustf(err == nil, "finish: %v", err)
 	if l.turn == nil {
 		l.queue = l.queue[1:]
 	}
 	l.hold, l.turn = nil, nil
-	m.must(out.More == l.hasWork(), "finished: more %v, want %v", out.More, l.hasWork())
+	m.mustf(out.More == l.hasWork(), "finished: more %v, want %v", out.More, l.hasWork())
 	m.add(l, nil, -1, true, out.Spoke, said...)
 }
 
@@ -157,7 +157,7 @@ func (m *model) question(l *mlane) {
 	if l.turn == nil {
 		behind = behind[1:]
 	}
-	m.must(len(out.Texts) == len(behind), "asking gave %d texts, want %d", len(out.Texts), len(behind))
+	m.mustf(len(out.Texts) == len(behind), "asking gave %d texts, want %d", len(out.Texts), len(behind))
 	if len(behind) > 0 {
 		if l.turn == nil {
 			l.hold.id = "" // nothing was saved
@@ -188,7 +188,7 @@ func (m *model) sendAs(l *mlane, how string) {
 		e, ok, _, err := m.Store.Next(m.Context(), l.p.ChatKey)
 		i := l.firstOpen()
 		want := i >= 0 && !l.out[i].due.After(m.Store.Now())
-		m.must(err == nil && ok == want, "next: %v, want %v, error %v", ok, want, err)
+		m.mustf(err == nil && ok == want, "next: %v, want %v, error %v", ok, want, err)
 		if ok {
 			m.given(l, i, e)
 			l.out[i].state, l.going = "sending", i
@@ -208,7 +208,7 @@ func (m *model) sendAs(l *mlane, how string) {
 		m.left(l, i)
 		n := l.firstOpen()
 		want := n >= 0 && !l.out[n].due.After(m.Store.Now())
-		m.must(ok == want, "next after %d: %v, want %v", i+1, ok, want)
+		m.mustf(ok == want, "next after %d: %v, want %v", i+1, ok, want)
 		if ok {
 			m.given(l, n, next)
 			l.out[n].state, l.going = "sending", n
@@ -225,9 +225,9 @@ func (m *model) sendAs(l *mlane, how string) {
 		if e.q != nil && e.q.pending {
 			m.over(e.q, false, false)
 			l.turn = nil
-			m.must(f.Lane == l.p.Lane && f.Ready == l.hasWork(), "failed question: %+v", f)
+			m.mustf(f.Lane == l.p.Lane && f.Ready == l.hasWork(), "failed question: %+v", f)
 		}
-		m.must(f.More == (l.firstOpen() >= 0), "failed: %+v", f)
+		m.mustf(f.More == (l.firstOpen() >= 0), "failed: %+v", f)
 	}
 }
 
@@ -253,9 +253,9 @@ func (m *model) expire(*mlane) {
 		}
 	}
 	ended, _, err := m.Store.Expire(m.Context(), 100)
-	m.must(err == nil && len(ended) == len(want), "expired %v, want %v, error %v", ended, want, err)
+	m.mustf(err == nil && len(ended) == len(want), "expired %v, want %v, error %v", ended, want, err)
 	for _, e := range ended {
-		m.must(want[e.Lane], "%s expired", e.Lane)
+		m.mustf(want[e.Lane], "%s expired", e.Lane)
 	}
 }
 
@@ -288,7 +288,7 @@ func (m *model) cancel(l *mlane) {
 	default:
 		said = "nothing to do"
 	}
-	m.must(acc.Did == (said == "stopped"), "cancel: %+v", acc)
+	m.mustf(acc.Did == (said == "stopped"), "cancel: %+v", acc)
 	m.add(l, nil, -1, false, turn.Spoke{}, said)
 }
 

@@ -129,10 +129,9 @@ func outboxStale(b *bench) {
 	b.retry(second, time.Hour, false)
 	// What came of the first is told again, and of the second though it was
 	// put back: neither may carry another entry away.
-	next, ok := b.sent(first)
+	_, ok := b.sent(first)
 	check(b, "sent again", ok, false)
-	next, ok = b.sent(second)
-	if ok {
+	if next, ok := b.sent(second); ok {
 		b.Errorf("a stale outcome gave entry %d", next.Seq)
 	}
 	b.retry(first, 0, false)

@@ -63,7 +63,8 @@ func parseTemplate(s string) (template, error) {
 			t.query = append(t.query, p)
 		}
 	}
-	return t, t.try()
+	t.sample, err = t.try()
+	return t, err
 }
 
 func parsePair(part string) (pair, error) {
@@ -80,8 +81,8 @@ func parsePair(part string) (pair, error) {
 }
 
 // try fills the template with x and reads it back, so that mistakes in the
-// literal text are found at once.
-func (t *template) try() error {
+// literal text are found at once. It returns the filled URL.
+func (t template) try() (*url.URL, error) {
 	fill := func(ps []piece) string {
 		var b strings.Builder
 		for _, p := range ps {
@@ -92,25 +93,28 @@ func (t *template) try() error {
 		}
 		return b.String()
 	}
-	s := t.scheme + "://" + fill(t.host) + fill(t.path)
+	query := make([]string, len(t.query))
 	for i, p := range t.query {
-		s += string("?&"[min(i, 1)]) + p.raw + "=" + fill(p.value)
+		query[i] = p.raw + "=" + fill(p.value)
+	}
+	s := t.scheme + "://" + fill(t.host) + fill(t.path)
+	if len(query) > 0 {
+		s += "?" + strings.Join(query, "&")
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return errors.New("it is malformed") // url.Error quotes it
+		return nil, errors.New("it is malformed") // url.Error quotes it
 	}
 	if u.User != nil {
-		return errors.New("it holds credentials (user@): put them in headers")
+		return nil, errors.New("it holds credentials (user@): put them in headers")
 	}
 	if u.Hostname() == "" {
-		return errors.New("it has no host")
+		return nil, errors.New("it has no host")
 	}
 	if _, err := url.ParseQuery(u.RawQuery); err != nil {
-		return errors.New("the query is malformed")
+		return nil, errors.New("the query is malformed")
 	}
-	t.sample = u
-	return nil
+	return u, nil
 }
 
 // pieces cuts text at its {name} placeholders.

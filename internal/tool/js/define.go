@@ -85,11 +85,11 @@ type checker struct {
 func (c *checker) tool() tool.Tool {
 	d := c.d
 	if d.Type != "" {
-		c.fail("", "must be an object, made by defineTool, not %s", d.Type)
+		c.failf("", "must be an object, made by defineTool, not %s", d.Type)
 		return tool.Tool{}
 	}
 	if !tool.ValidName(d.Name) {
-		c.fail("", "the name must match %s", tool.NamePattern)
+		c.failf("", "the name must match %s", tool.NamePattern)
 	}
 	for name := range d.Fields {
 		if !slices.Contains(knownFields(), name) {
@@ -97,7 +97,7 @@ func (c *checker) tool() tool.Tool {
 			if near := nearest(name, knownFields()); near != "" {
 				msg += fmt.Sprintf("; did you mean %q?", near)
 			}
-			c.fail(name, "%s", msg)
+			c.failf(name, "%s", msg)
 		}
 	}
 	r := &runner{m: c.m, name: d.Name}
@@ -107,18 +107,18 @@ func (c *checker) tool() tool.Tool {
 	}
 	c.title(&t)
 	if f, ok := c.field("handler"); !ok || f.Type != "function" {
-		c.fail("handler", "handler must be a function")
+		c.failf("handler", "handler must be a function")
 	}
 	c.confirm(&t, r)
 	t.Dedupe = c.dedupe()
 	t.Timeout = c.timeout()
 	if f, ok := c.field("labels"); ok && json.Unmarshal(f.Value, &t.Labels) != nil {
-		c.fail("labels", "labels must be {argument: {value: label}}")
+		c.failf("labels", "labels must be {argument: {value: label}}")
 	}
 	if effect := c.text("effect"); effect != "" {
 		t.Effect = tool.Effect(effect)
 		if !slices.Contains([]tool.Effect{tool.Read, tool.Idempotent, tool.Unsafe}, t.Effect) {
-			c.fail("effect", "effect must be read, idempotent or unsafe, not %q", effect)
+			c.failf("effect", "effect must be read, idempotent or unsafe, not %q", effect)
 		}
 	}
 	t.Runner = r
@@ -138,7 +138,7 @@ func (c *checker) title(t *tool.Tool) {
 		return
 	}
 	if json.Unmarshal(f.Value, &t.Titles) != nil || len(t.Titles) == 0 {
-		c.fail("title", "title must be a string, or {language: string}, not %s", f.Type)
+		c.failf("title", "title must be a string, or {language: string}, not %s", f.Type)
 		return
 	}
 	t.Title = cmp.Or(t.Titles["en"], t.Titles[slices.Sorted(maps.Keys(t.Titles))[0]])
@@ -152,12 +152,12 @@ func (c *checker) confirm(t *tool.Tool, r *runner) {
 		case "function":
 			r.asks = true
 		default:
-			c.fail("confirm", "confirm must be true, false or a function, not %s", f.Type)
+			c.failf("confirm", "confirm must be true, false or a function, not %s", f.Type)
 		}
 	}
 	if f, ok := c.field("confirmLines"); ok {
 		if r.lines = f.Type == "function"; !r.lines {
-			c.fail("confirmLines", "confirmLines must be a function, not %s", f.Type)
+			c.failf("confirmLines", "confirmLines must be a function, not %s", f.Type)
 		}
 	}
 	if f, ok := c.field("confirmMessage"); ok {
@@ -166,10 +166,10 @@ func (c *checker) confirm(t *tool.Tool, r *runner) {
 			r.messages = true
 		case "string":
 			if r.message = c.text("confirmMessage"); strings.TrimSpace(r.message) == "" {
-				c.fail("confirmMessage", "confirmMessage must not be blank")
+				c.failf("confirmMessage", "confirmMessage must not be blank")
 			}
 		default:
-			c.fail("confirmMessage", "confirmMessage must be a string or a function, not %s", f.Type)
+			c.failf("confirmMessage", "confirmMessage must be a string or a function, not %s", f.Type)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func (c *checker) text(name string) string {
 	}
 	var s string
 	if f.Type != "string" || json.Unmarshal(f.Value, &s) != nil {
-		c.fail(name, "%s must be a string, not %s", name, f.Type)
+		c.failf(name, "%s must be a string, not %s", name, f.Type)
 	}
 	return s
 }
@@ -198,7 +198,7 @@ func (c *checker) schema() json.RawMessage {
 		name = "jsonSchema"
 	}
 	if c.d.SchemaError != "" {
-		c.fail(name, "the schema can't be written as JSON Schema: %s", c.d.SchemaError)
+		c.failf(name, "the schema can't be written as JSON Schema: %s", c.d.SchemaError)
 		return nil
 	}
 	f, ok := c.field(name)
@@ -206,12 +206,12 @@ func (c *checker) schema() json.RawMessage {
 		return nil
 	}
 	if !bytes.HasPrefix(c.d.Schema, []byte("{")) {
-		c.fail(name, "%s must be a validator with safeParse or a JSON Schema, not %s", name, f.Type)
+		c.failf(name, "%s must be a validator with safeParse or a JSON Schema, not %s", name, f.Type)
 		return nil
 	}
 	// The registry compiles it again; here the line is known.
 	if _, err := tool.NewRegistry([]tool.Tool{{Name: "x", Schema: c.d.Schema, Runner: &runner{}}}); err != nil {
-		c.fail(name, "%s", strings.TrimPrefix(err.Error(), `tool "x": `))
+		c.failf(name, "%s", strings.TrimPrefix(err.Error(), `tool "x": `))
 	}
 	return c.d.Schema
 }
@@ -234,19 +234,19 @@ func (c *checker) dedupe() time.Duration {
 	dec := json.NewDecoder(bytes.NewReader(f.Value))
 	dec.DisallowUnknownFields()
 	if f.Type != "object" || dec.Decode(&w) != nil || (w.WindowMs == 0) == (w.Window == "") {
-		c.fail("dedupe", want)
+		c.failf("dedupe", want)
 		return 0
 	}
 	d := time.Duration(w.WindowMs * float64(time.Millisecond))
 	if w.Window != "" {
 		var err error
 		if d, err = time.ParseDuration(w.Window); err != nil {
-			c.fail("dedupe", "%s; %q is no duration", want, w.Window)
+			c.failf("dedupe", "%s; %q is no duration", want, w.Window)
 			return 0
 		}
 	}
 	if d <= 0 {
-		c.fail("dedupe", want+"; the window must be longer than nothing")
+		c.failf("dedupe", want+"; the window must be longer than nothing")
 	}
 	return d
 }
@@ -256,27 +256,27 @@ func (c *checker) timeout() *time.Duration {
 	text, okText := c.field("timeout")
 	switch {
 	case okMs && okText:
-		c.fail("timeout", "give timeoutMs or timeout, not both")
+		c.failf("timeout", "give timeoutMs or timeout, not both")
 	case okMs:
 		var n float64
 		if ms.Type != "number" || json.Unmarshal(ms.Value, &n) != nil || n < 0 {
-			c.fail("timeoutMs", "timeoutMs must be a number of milliseconds, 0 for none")
+			c.failf("timeoutMs", "timeoutMs must be a number of milliseconds, 0 for none")
 		}
 		return timeoutOf(time.Duration(n*float64(time.Millisecond)), true)
 	case okText:
 		d, err := time.ParseDuration(c.text("timeout"))
 		if err != nil || d < 0 || text.Type != "string" {
-			c.fail("timeout", "timeout must be a duration such as '10s'")
+			c.failf("timeout", "timeout must be a duration such as '10s'")
 		}
 		return timeoutOf(d, true)
 	}
 	return nil
 }
 
-// fail notes a problem at the field, or at the tool where it has none.
-func (c *checker) fail(field, format string, args ...any) {
+// failf notes a problem at the field, or at the tool where it has none.
+func (c *checker) failf(field, format string, args ...any) {
 	e := &Error{File: c.m.src.path, Message: "tool " + c.d.Name + ": " + fmt.Sprintf(format, args...)}
-	start := 0
+	var start int
 	file, line, column, ok := c.m.prog.place(c.d.At)
 	if ok {
 		e.File, e.Line, e.Column = c.m.src.display(file), line, column

@@ -78,7 +78,7 @@ func Expressions(ctx context.Context, exprs map[string]Expr, opts Options) (*Mod
 // ownErrors says which expression is wrong instead of a line of a file that
 // nobody wrote.
 func ownErrors(err error, owners []string) error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // errors.Join's own shape
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		joined = singleError{err}
 	}

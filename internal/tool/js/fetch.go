@@ -71,9 +71,7 @@ func (r *run) fetch(id, text string) error {
 	r.fetched = true
 	ctx, stop := context.WithCancel(r.ctx)
 	r.fetches[id] = stop
-	r.m.calls.Add(1)
-	go func() {
-		defer r.m.calls.Done()
+	r.m.calls.Go(func() {
 		defer stop()
 		res, err := r.m.fetchSafely(ctx, req)
 		a := arrival{id: id, text: wire(res, err, r.m.masks.mask)}
@@ -84,7 +82,7 @@ func (r *run) fetch(id, text string) error {
 		case r.arrived <- a:
 		case <-ctx.Done():
 		}
-	}()
+	})
 	return nil
 }
 

@@ -146,10 +146,11 @@ func TestDigest_B28_CoversTheCode(t *testing.T) {
 		m := script(t, `export const tools = { a: { schema: {}, handler: () => `+price+` } }`, Options{})
 		return m.Tools()[0].Digest
 	}
-	if digest("1") == digest("2") {
+	one, elsewhere := digest("1"), digest("1")
+	if one == digest("2") {
 		t.Error("other code has the same digest")
 	}
-	if digest("1") != digest("1") {
+	if one != elsewhere {
 		t.Error("the digest depends on the folder")
 	}
 }

@@ -2,6 +2,7 @@ package js
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -37,13 +38,8 @@ const shortestMask = 4
 func (m *masks) add(secret string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(secret) < shortestMask {
+	if len(secret) < shortestMask || slices.Contains(m.values, secret) {
 		return
-	}
-	for _, v := range m.values {
-		if v == secret {
-			return
-		}
 	}
 	m.values = append(m.values, secret)
 }

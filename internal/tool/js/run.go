@@ -68,13 +68,11 @@ func (m *Module) invoke(ctx context.Context, kind string, call tool.Call) (*run,
 	runCtx, cancel := context.WithCancel(ctx)
 	r.ctx = runCtx
 	done := make(chan reply, 1)
-	m.calls.Add(1)
-	go func() {
-		defer m.calls.Done()
+	m.calls.Go(func() {
 		defer cancel()
 		defer m.release(v)
 		done <- v.execute(ctx, r, kind)
-	}()
+	})
 	select {
 	case rep := <-done:
 		return r, rep
@@ -96,12 +94,10 @@ func (m *Module) invoke(ctx context.Context, kind string, call tool.Call) (*run,
 		case <-grace.C:
 			m.abandoned.Add(1)
 			m.log.Error("script call abandoned", "tool", call.Tool, "call_id", call.ID)
-			m.calls.Add(1)
-			go func() {
-				defer m.calls.Done()
+			m.calls.Go(func() {
 				<-done
 				m.abandoned.Add(-1)
-			}()
+			})
 			return nil, reply{stopped: true}
 		}
 	}

@@ -78,29 +78,29 @@ func (r *runner) logFailure(call tool.Call, rep reply) {
 
 // ask runs one of the functions beside the handler. Its failure is an error:
 // nobody is asked with a broken text.
-func (r *runner) ask(ctx context.Context, kind, what string, call tool.Call) (*run, string, error) {
+func (r *runner) ask(ctx context.Context, kind, what string, call tool.Call) (string, error) {
 	call.Tool = r.name
 	if path, ok := inexact(call.Args); ok {
-		return nil, "", fmt.Errorf("%s of tool %s: a script can't hold the number at %s exactly", what, r.name, path)
+		return "", fmt.Errorf("%s of tool %s: a script can't hold the number at %s exactly", what, r.name, path)
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, r.m.opts.CheckTimeout, tool.ErrTimeout)
 	defer cancel()
 	state, rep := r.m.invoke(limited, kind, call)
 	switch {
 	case rep.stopped:
-		return nil, "", fmt.Errorf("%s of tool %s: %w", what, r.name, context.Cause(limited))
+		return "", fmt.Errorf("%s of tool %s: %w", what, r.name, context.Cause(limited))
 	case rep.err != nil:
-		return nil, "", rep.err
+		return "", rep.err
 	case state.operator != nil:
-		return nil, "", fmt.Errorf("%s of tool %s: %w", what, r.name, state.operator)
+		return "", fmt.Errorf("%s of tool %s: %w", what, r.name, state.operator)
 	case rep.failed:
 		err := &Error{File: r.m.src.path, Message: fmt.Sprintf("%s of tool %s failed: %s", what, r.name, r.m.masks.mask(rep.failure))}
 		if file, line, column, ok := r.m.prog.place(rep.stack); ok {
 			err.File, err.Line, err.Column = r.m.src.display(file), line, column
 		}
-		return nil, "", err
+		return "", err
 	}
-	return state, rep.value, nil
+	return rep.value, nil
 }
 
 // HasPredicate tells whether confirm is a function.
@@ -110,7 +110,7 @@ func (r *runner) NeedsConfirm(ctx context.Context, call tool.Call) (bool, error)
 	if !r.asks {
 		return false, errors.New("tool " + r.name + " has no function confirm")
 	}
-	_, v, err := r.ask(ctx, "confirm", "confirm", call)
+	v, err := r.ask(ctx, "confirm", "confirm", call)
 	return v == "true", err
 }
 
@@ -118,7 +118,7 @@ func (r *runner) ConfirmLines(ctx context.Context, call tool.Call) ([]string, bo
 	if !r.lines {
 		return nil, false, nil
 	}
-	_, v, err := r.ask(ctx, "lines", "confirmLines", call)
+	v, err := r.ask(ctx, "lines", "confirmLines", call)
 	if err != nil {
 		return nil, false, err
 	}
@@ -133,7 +133,7 @@ func (r *runner) ConfirmMessage(ctx context.Context, call tool.Call) (string, bo
 	if r.message != "" || !r.messages {
 		return r.message, r.message != "", nil
 	}
-	_, v, err := r.ask(ctx, "message", "confirmMessage", call)
+	v, err := r.ask(ctx, "message", "confirmMessage", call)
 	if err != nil {
 		return "", false, err
 	}
@@ -149,7 +149,7 @@ func (r parsingRunner) Parse(ctx context.Context, call tool.Call) (json.RawMessa
 	if path, ok := inexact(call.Args); ok {
 		return nil, []tool.Violation{{Path: path, Message: "the number can't be held exactly"}}, nil
 	}
-	_, v, err := r.ask(ctx, "parse", "the validator", call)
+	v, err := r.ask(ctx, "parse", "the validator", call)
 	if err != nil {
 		return nil, nil, err
 	}

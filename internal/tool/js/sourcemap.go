@@ -52,7 +52,7 @@ func newLineMap(raw []byte) (lineMap, error) {
 	source, line, column := 0, 0, 0
 	for n, group := range strings.Split(doc.Mappings, ";") {
 		generated := 0
-		for _, segment := range strings.Split(group, ",") {
+		for segment := range strings.SplitSeq(group, ",") {
 			v, err := decodeVLQ(segment)
 			if err != nil {
 				return lineMap{}, err
