@@ -9,11 +9,13 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/inbox"
 	"github.com/parley-bot/parley/internal/store"
+	"github.com/parley-bot/parley/internal/store/sqlite"
 )
 
 // commits tells of each commit, and can end the bot at one of them.
@@ -63,6 +65,59 @@ func (b *bed) onCommit() func(int64, string) {
 		}
 		close(c.crashed)
 		runtime.Goexit()
+	}
+}
+
+// migrated is a database with its schema and nothing else: making it takes
+// longer than most tests.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "parley-bed-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "parley.db")
+	db, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// memoryDir is a folder that costs no disk, where the system has one: these
+// tests are about what is written, not about how long a disk takes.
+func memoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "parley-bed-")
+	if err != nil {
+		return t.TempDir()
+	}
+	// What a crash leaves is beside it.
+	t.Cleanup(func() {
+		for d := dir; ; d += "-after" {
+			if _, err := os.Stat(d); err != nil {
+				return
+			}
+			if err := os.RemoveAll(d); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return dir
+}
+
+// furnish puts an empty database into the bed's folder.
+func (b *bed) furnish() {
+	b.t.Helper()
+	data, err := migrated()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, "parley.db"), data, 0o600); err != nil {
+		b.t.Fatal(err)
 	}
 }
 

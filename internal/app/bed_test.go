@@ -72,12 +72,13 @@ func newBed(t *testing.T, opts ...option) *bed {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(cancel)
-	b := &bed{t: t, ctx: ctx, dir: t.TempDir(), model: newModel(), clock: &clock{}, logs: &logs{}, commits: newCommits()}
+	b := &bed{t: t, ctx: ctx, dir: memoryDir(t), model: newModel(), clock: &clock{}, logs: &logs{}, commits: newCommits()}
 	b.chat, b.user = channeltest.Direct("ana")
 	b.fake = channeltest.New(reporting(t, channeltest.Rich()))
 	for _, o := range opts {
 		o(b)
 	}
+	b.furnish()
 	b.start()
 	t.Cleanup(b.stop)
 	return b

@@ -21,9 +21,11 @@ func TestConfirm_B28_WhatWasApprovedIsWhatRuns(t *testing.T) {
 		yaml   string
 		asks   string // the new question
 		error  string // or what the model is told
+		// restart has the same happen by a restart too.
+		restart bool
 	}{
-		{name: "nothing", change: func(*tool.Tool) {}},
-		{name: "title", change: func(tl *tool.Tool) { tl.Title = "Order" }, asks: "About to: Order\n• 2 × coffee\nDo you confirm?"},
+		{name: "nothing", change: func(*tool.Tool) {}, restart: true},
+		{name: "title", change: func(tl *tool.Tool) { tl.Title = "Order" }, asks: "About to: Order\n• 2 × coffee\nDo you confirm?", restart: true},
 		{name: "price in the lines", change: func(tl *tool.Tool) {
 			tl.Runner = asking{spy: tl.Runner.(*spy), lines: func() ([]string, error) { return []string{"Total: 9"}, nil }}
 		}, asks: "About to: Place order\nTotal: 9\nDo you confirm?"},
@@ -33,7 +35,7 @@ func TestConfirm_B28_WhatWasApprovedIsWhatRuns(t *testing.T) {
 		{name: "code", change: func(tl *tool.Tool) { tl.Digest = "other code" }, asks: question},
 		{name: "confirms no more", change: func(tl *tool.Tool) { tl.Confirm, tl.Title = false, "Order" }, asks: "About to: Order\n• 2 × coffee\nDo you confirm?"},
 		{name: "words of the question", change: func(*tool.Tool) {}, yaml: `locale: {en: {ai: {tools: {confirmButtons: "Shall I {tool}?{args}"}}}}`, asks: "Shall I Place order?\n• 2 × coffee"},
-		{name: "gone", error: changed},
+		{name: "gone", error: changed, restart: true},
 		{name: "schema", change: func(tl *tool.Tool) {
 			tl.Schema = json.RawMessage(strings.Replace(itemsSchema, `"coffee",`, "", 1))
 		}, error: changed},
@@ -42,7 +44,11 @@ func TestConfirm_B28_WhatWasApprovedIsWhatRuns(t *testing.T) {
 		}, error: "confirmation_failed"},
 	}
 	for _, c := range cases {
-		for _, reload := range []bool{false, true} {
+		ways := []bool{true}
+		if c.restart {
+			ways = []bool{true, false}
+		}
+		for _, reload := range ways {
 			t.Run(c.name+map[bool]string{true: " by a reload", false: " by a restart"}[reload], func(t *testing.T) {
 				t.Parallel()
 				b, s := newOrder(t)
