@@ -160,7 +160,7 @@ func TestRace_B26_LateExpiry(t *testing.T) {
 	for i, k := range talks {
 		if i%2 == 0 {
 			if got := k.presses(asked[i], "yes"); k.err == nil && got != "stale" {
-				k.fail("a press after the time was over: %s, want stale", got)
+				k.failf("a press after the time was over: %s, want stale", got)
 			}
 		} else {
 			k.says("yes")
