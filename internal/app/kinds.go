@@ -7,6 +7,7 @@ import (
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/channels/webchat"
+	"github.com/parley-bot/parley/channels/whatsappcloud"
 	"github.com/parley-bot/parley/internal/config"
 )
 
@@ -30,6 +31,7 @@ func channelKinds() []channelKind {
 	return []channelKind{
 		{"webchat", newWebchat},
 		{"console", newConsole},
+		{"whatsapp_cloud", newWhatsAppCloud},
 	}
 }
 
@@ -74,4 +76,16 @@ func newConsole(c config.Channel, env channelEnv) (channels.Adapter, error) {
 		return nil, err
 	}
 	return makeConsole(c.Name, env)
+}
+
+func newWhatsAppCloud(c config.Channel, env channelEnv) (channels.Adapter, error) {
+	cfg := whatsappcloud.Defaults()
+	if err := c.Decode(&cfg); err != nil {
+		return nil, err
+	}
+	a, err := whatsappcloud.New(cfg, whatsappcloud.Deps{Host: env.host, Log: env.log, Name: c.Name})
+	if err != nil {
+		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
+	}
+	return a, nil
 }
