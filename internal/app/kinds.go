@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/telegram"
 	"github.com/parley-bot/parley/channels/webchat"
 	"github.com/parley-bot/parley/channels/whatsappcloud"
 	"github.com/parley-bot/parley/internal/config"
@@ -32,6 +33,7 @@ func channelKinds() []channelKind {
 		{"webchat", newWebchat},
 		{"console", newConsole},
 		{"whatsapp_cloud", newWhatsAppCloud},
+		{"telegram", newTelegram},
 	}
 }
 
@@ -84,6 +86,18 @@ func newWhatsAppCloud(c config.Channel, env channelEnv) (channels.Adapter, error
 		return nil, err
 	}
 	a, err := whatsappcloud.New(cfg, whatsappcloud.Deps{Host: env.host, Log: env.log, Name: c.Name})
+	if err != nil {
+		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
+	}
+	return a, nil
+}
+
+func newTelegram(c config.Channel, env channelEnv) (channels.Adapter, error) {
+	var cfg telegram.Config
+	if err := c.Decode(&cfg); err != nil {
+		return nil, err
+	}
+	a, err := telegram.New(cfg, telegram.Deps{Host: env.host, Log: env.log, Name: c.Name, Lang: env.cfg.Bot.Lang})
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
 	}

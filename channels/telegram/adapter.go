@@ -1,0 +1,150 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	tg "github.com/go-telegram/bot"
+
+	"github.com/parley-bot/parley/channels"
+)
+
+var (
+	_ channels.Adapter          = (*Adapter)(nil)
+	_ channels.Editor           = (*Adapter)(nil)
+	_ channels.Typer            = (*Adapter)(nil)
+	_ channels.Acker            = (*Adapter)(nil)
+	_ channels.WebhookReceiver  = (*Adapter)(nil)
+	_ channels.WebhookRegistrar = (*Adapter)(nil)
+	_ channels.Checker          = (*Adapter)(nil)
+)
+
+// Adapter is one bot.
+type Adapter struct {
+	cfg   Config
+	name  string
+	lang  string
+	log   *slog.Logger
+	state channels.State
+	api   *tg.Bot
+	http  *client
+
+	naming   sync.Mutex // one getMe at a time
+	me       atomic.Pointer[identity]
+	moves    moves
+	answered answered
+	trouble  trouble
+
+	// Replaced by tests.
+	now  func() time.Time
+	rest func(ctx context.Context, d time.Duration) error
+}
+
+// New makes an adapter; it makes no call. An error tells what is wrong with
+// cfg, without the token.
+func New(cfg Config, deps Deps) (*Adapter, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if deps.Host == nil || deps.Log == nil {
+		return nil, errors.New("telegram: Host and Log are required")
+	}
+	cfg.complete()
+	a := &Adapter{
+		cfg: cfg, name: deps.Name, lang: deps.Lang, log: deps.Log, state: deps.Host.State(),
+		http: newClient(cfg, deps.Transport), now: time.Now, rest: rest,
+	}
+	a.moves.to = map[int64]int64{}
+	a.answered.ids = map[string]bool{}
+	var err error
+	a.api, err = tg.New(cfg.Token.Reveal(), tg.WithSkipGetMe(), tg.WithServerURL(cfg.APIURL), tg.WithHTTPClient(pollTime, a.http),
+		// Its default writes to the standard logger.
+		tg.WithErrorsHandler(func(err error) { a.log.Debug("telegram client", "err", a.http.scrub(err)) }))
+	if err != nil {
+		return nil, fmt.Errorf("telegram client: %w", a.http.scrub(err))
+	}
+	return a, nil
+}
+
+// Capabilities are the same for every chat.
+func (a *Adapter) Capabilities(channels.Chat) channels.Capabilities {
+	return channels.Capabilities{
+		TextMax: 4096, Unit: channels.UnitUTF16, Markup: channels.MarkupHTML,
+		Buttons: &channels.ButtonLimits{Max: maxButtons, LabelMax: 64, IDBytes: 64},
+		Edit:    channels.EditLimits{Text: true, MinInterval: time.Second},
+		Typing:  5 * time.Second,
+		// Whoever presses a button can be shown a notice of their own.
+		Private: true,
+		Threads: true,
+	}
+}
+
+// Run receives until ctx ends. It returns an error where the token is refused,
+// where another process takes this bot's updates, and where Telegram has been
+// out of reach for a minute.
+func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
+	defer a.http.CloseIdleConnections()
+	if err := a.introduce(ctx); err != nil {
+		return err
+	}
+	var extra sync.WaitGroup
+	defer extra.Wait()
+	extra.Go(func() { a.registerCommands(ctx) })
+	if a.cfg.Mode == ModePolling {
+		return a.poll(ctx, sink)
+	}
+	extra.Go(func() { a.lookAtWebhook(ctx) })
+	<-ctx.Done()
+	return nil
+}
+
+// rest waits for d, or less if ctx ends.
+func rest(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// backOff is the n-th wait, from 1: half a second doubled up to half a minute,
+// less up to a quarter by chance.
+func backOff(n int) time.Duration {
+	const first, most = 500 * time.Millisecond, 30 * time.Second
+	d := most
+	if n < 8 {
+		d = min(most, first<<max(n-1, 0))
+	}
+	return d - rand.N(d/4)
+}
+
+// swap sets key to value whatever it held, by compare-and-set so that a store
+// shared with others sees one order.
+func (a *Adapter) swap(ctx context.Context, key string, value []byte) error {
+	for range 5 {
+		old, err := a.state.Get(ctx, key)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", key, err)
+		}
+		if string(old) == string(value) && old != nil {
+			return nil
+		}
+		ok, err := a.state.Swap(ctx, key, old, value)
+		if err != nil {
+			return fmt.Errorf("saving %s: %w", key, err)
+		}
+		if ok {
+			return nil
+		}
+	}
+	return fmt.Errorf("saving %s: others keep changing it", key)
+}
