@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,7 +37,7 @@ func serve(cmd *cobra.Command, cfg *config.Config) error {
 	defer cancel(nil)
 	log := newLog(cmd, cfg)
 	bot, err := app.Build(ctx, cfg, app.Options{
-		Version: version, Log: log, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
+		Version: version, Log: log, GiveBack: true, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
 		Fatal: func(err error) { cancel(fatalError{err}) },
 	})
 	if err != nil {
@@ -55,7 +54,6 @@ func serve(cmd *cobra.Command, cfg *config.Config) error {
 	if cfg.Demo {
 		fmt.Fprintf(cmd.ErrOrStderr(), "open http://%s/chat/ and order something\n", a.Addr())
 	}
-	debug.FreeOSMemory() // starting takes more than running
 	select {
 	case err = <-a.Served():
 	case <-ctx.Done():

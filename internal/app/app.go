@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +37,7 @@ type App struct {
 	followers  []*audit.Follower
 	sinks      []audit.Sink
 	health     *health
+	worked     atomic.Int64 // turns and parts of turns
 
 	cancel  context.CancelFunc // ends channels and helpers
 	running sync.WaitGroup
@@ -163,6 +165,7 @@ func (a *App) attempt(ctx context.Context, l lease.Lane) (bool, error) {
 		return false, err
 	}
 	more, err := a.engine.Work(ctx, l)
+	a.worked.Add(1)
 	return more, errors.Join(err, a.st.Alone(context.WithoutCancel(ctx), ""))
 }
 
@@ -223,6 +226,9 @@ func (a *App) Start(ctx context.Context) error {
 		a.running.Go(func() { a.report("audit", f.Run(work)) })
 	}
 	a.running.Go(func() { a.retention(work) })
+	if a.opts.GiveBack {
+		a.running.Go(func() { a.rest(work) })
+	}
 	for _, in := range a.adapters {
 		a.running.Go(func() { a.runChannel(work, in) })
 	}

@@ -46,6 +46,9 @@ type Options struct {
 	// WrapDB stands between the store and its database; nil is nothing. Tests
 	// of a database that can't be written use it.
 	WrapDB func(store.DB) store.DB
+	// GiveBack returns memory to the system whenever the bot is at rest: for
+	// a process that does nothing else.
+	GiveBack bool
 	// Fatal is told why the process must end at once.
 	Fatal func(error)
 	// Model replaces the configured model, and Tools are added to the
