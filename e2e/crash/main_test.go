@@ -31,7 +31,7 @@ var (
 
 // patience is how long anything may take before a test gives up: far more
 // than it needs on a busy machine.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 var errPatience = errors.New("it took too long")
 

@@ -25,7 +25,7 @@ func TestRace_B26_PressTextTimeout(t *testing.T) {
 	)
 	back := newBackend(t)
 	addr := inProcess(t, back.addr, timeout, nil)
-	ctx, cancel := context.WithTimeoutCause(t.Context(), patience, errPatience)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 3*patience, errPatience) // a thousand things
 	defer cancel()
 	var total tally
 	var people sync.WaitGroup
