@@ -7,6 +7,7 @@ import (
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/channels/telegram"
+	"github.com/parley-bot/parley/channels/twilio"
 	"github.com/parley-bot/parley/channels/webchat"
 	"github.com/parley-bot/parley/channels/whatsappcloud"
 	"github.com/parley-bot/parley/internal/config"
@@ -33,6 +34,7 @@ func channelKinds() []channelKind {
 		{"webchat", newWebchat},
 		{"console", newConsole},
 		{"whatsapp_cloud", newWhatsAppCloud},
+		{"twilio", newTwilio},
 		{"telegram", newTelegram},
 	}
 }
@@ -98,6 +100,19 @@ func newTelegram(c config.Channel, env channelEnv) (channels.Adapter, error) {
 		return nil, err
 	}
 	a, err := telegram.New(cfg, telegram.Deps{Host: env.host, Log: env.log, Name: c.Name, Lang: env.cfg.Bot.Lang})
+	if err != nil {
+		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
+	}
+	return a, nil
+}
+
+func newTwilio(c config.Channel, env channelEnv) (channels.Adapter, error) {
+	cfg := twilio.Defaults()
+	cfg.PublicURL = env.cfg.Server.PublicURL
+	if err := c.Decode(&cfg); err != nil {
+		return nil, err
+	}
+	a, err := twilio.New(cfg, twilio.Deps{Log: env.log, Name: c.Name})
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
 	}
