@@ -67,7 +67,8 @@ func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 		}
 		for _, u := range batch {
 			if err := a.takeOne(ctx, sink, u); err != nil {
-				return nil //nolint:nilerr // ctx has ended; what was taken comes again and is known
+				a.saveOffset(ctx, off)
+				return nil //nolint:nilerr // ctx has ended
 			}
 			off = offset{u.id + 1, a.now()}
 		}
@@ -197,12 +198,18 @@ func (a *Adapter) loadOffset(ctx context.Context) (off offset) {
 	return off
 }
 
+// saveOffset works on while the process is stopping.
 func (a *Adapter) saveOffset(ctx context.Context, off offset) {
+	if off.Next == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
 	text, err := json.Marshal(off)
 	if err == nil {
 		err = a.swap(ctx, keyOffset, text)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil {
 		a.log.Warn("poll offset could not be saved", "err", err)
 	}
 }

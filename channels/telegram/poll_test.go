@@ -129,6 +129,7 @@ func TestPoll_Mistake06_AnotherPoller(t *testing.T) {
 	t.Run("for ever is named", func(t *testing.T) {
 		t.Parallel()
 		b := newBed(t)
+		conflict := conflict
 		conflict.Times = 1000
 		b.fake.Script(conflict)
 		err := b.ends()
@@ -269,4 +270,33 @@ func TestPoll_StateThatFailsLosesNothing(t *testing.T) {
 	b.run()
 	b.next()
 	b.confirmed()
+}
+
+// What was taken of a batch is not delivered again when the process stops in
+// the middle of it.
+func TestPoll_G7_StoppedWithinABatch(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	refused := make(chan struct{})
+	b.SetRest(func(ctx context.Context, _ time.Duration) error {
+		close(refused)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	b.sink.fail(nil, errAway)
+	b.fake.Say(ana, "one", nil)
+	b.fake.Say(ana, "two", nil)
+	stop := b.run()
+	b.next()
+	<-refused
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.restart(cfgFor(b))
+	b.run()
+	if in := b.next(); in.Text != "two" {
+		t.Errorf("received %q", in.Text)
+	}
+	b.confirmed()
+	b.nothing()
 }
