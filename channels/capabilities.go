@@ -16,6 +16,8 @@ const (
 // platform that takes plain text of any length and nothing else.
 type Capabilities struct {
 	// TextMax is the longest text of one message, in Unit; 0 is no limit.
+	// It counts what is sent, markup included; with MarkupHTML it counts what
+	// is seen, as Telegram does.
 	TextMax int
 	Unit    TextUnit
 	// Markup is the dialect that texts are rendered to.

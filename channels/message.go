@@ -85,7 +85,9 @@ type Media struct {
 // Markup is the dialect a text is written in.
 type Markup string
 
-// The dialects. The empty one is plain text.
+// The dialects. The empty one is plain text. A text that has none of the
+// platform's marks is sent as plain text; where a platform reads every text in
+// its dialect, both are sent as they are.
 const (
 	MarkupPlain    Markup = ""
 	MarkupHTML     Markup = "html"     // Telegram's HTML subset

@@ -82,6 +82,10 @@ func (f *Fake) checkPart(part channels.Part) error {
 	if len(part.Buttons) > 0 && caps.Buttons != nil && caps.Buttons.TextMax > 0 {
 		limit = caps.Buttons.TextMax
 	}
+	counted := part.Text
+	if part.Markup == channels.MarkupHTML && part.Plain != "" {
+		counted = part.Plain // HTML counts without its tags
+	}
 	switch {
 	case part.Chat.ID == "":
 		return f.violate("a part without a chat")
@@ -89,8 +93,8 @@ func (f *Fake) checkPart(part channels.Part) error {
 		return f.violate("an empty text to chat %q", part.Chat.ID)
 	case !utf8.ValidString(part.Text):
 		return f.violate("a text that isn't UTF-8 to chat %q", part.Chat.ID)
-	case limit > 0 && Length(part.Text, caps.Unit) > limit:
-		return f.violate("a text of %d to chat %q, whose limit is %d", Length(part.Text, caps.Unit), part.Chat.ID, limit)
+	case limit > 0 && Length(counted, caps.Unit) > limit:
+		return f.violate("a text of %d to chat %q, whose limit is %d", Length(counted, caps.Unit), part.Chat.ID, limit)
 	case part.Markup != channels.MarkupPlain && part.Markup != caps.Markup:
 		return f.violate("markup %q to a chat that takes %q", part.Markup, caps.Markup)
 	case part.Private != "" && !caps.Private:

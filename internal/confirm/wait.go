@@ -45,9 +45,13 @@ type Wait struct {
 	Expired *channels.Part `json:"expired,omitempty"`
 }
 
-// Closing is the plain text a question is edited to, without its buttons.
+// Closing is what a question is edited to, without its buttons.
 type Closing struct {
 	Text string `json:"text"` // of the last part, as it was sent
+	// Markup is the dialect of Text and of Choice.
+	Markup channels.Markup `json:"markup,omitempty"`
+	// Plain is Text without markup; "" where it has none.
+	Plain string `json:"plain,omitempty"`
 	// Choice is appended by value: "→ Yes".
 	Choice map[string]string `json:"choice"`
 }
@@ -145,11 +149,21 @@ func (a Answer) Value() string {
 }
 
 // ClosedText is the text that the question is edited to.
-func (c Closing) ClosedText(value string) string {
-	if choice := c.Choice[value]; choice != "" {
-		return c.Text + "\n" + choice
+func (c Closing) ClosedText(value string) string { return c.with(c.Text, value) }
+
+// ClosedPlain is the same without markup; "" where ClosedText has none.
+func (c Closing) ClosedPlain(value string) string {
+	if c.Plain == "" {
+		return ""
 	}
-	return c.Text
+	return c.with(c.Plain, value)
+}
+
+func (c Closing) with(text, value string) string {
+	if choice := c.Choice[value]; choice != "" {
+		return text + "\n" + choice
+	}
+	return text
 }
 
 // Saved is a wait together with what the store knows of it.

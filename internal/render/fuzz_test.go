@@ -16,8 +16,12 @@ func seeds(f *testing.F) {
 		"~~~\n~~~\n```\n\n\n\n", "see https://example.com/a/b?c=d and [x y](http://z) **bold text** `code`",
 		"👨‍👩‍👧👨‍👩‍👧🇨🇴🇨🇴e\u0301e\u0301\u200d", "你好吗。我很好，谢谢你", "a\u00a0b\u2060c\u200bd", strings.Repeat("a\u0301", 50) + strings.Repeat("\u0301", 100),
 		"\xff\x00\r\n\r\u2028", "  ```  x\n  y\n  ```\n\n\n",
+		"# A *b* `c`\n> q **w\n> e** r\n>\n> ```\n> x\n> ```", "| a | b |\n|---|:-:|\n| `x|y` | [l](http://m_n_o) |\n| 1 |", "1. a\n\n   b\n2) c\n   - d *e*f* g",
+		"***a* b** *a **b** c* **a**_b_ ~~x~~`y```z`` `a`b` \\*x\\* &lt;b&gt; <b>x<i>y</b>z</i><br>", "[a]: http://b\n\n[c]: <d> 'e'\n[a] [c][] ![i](j)",
+		"**https://a.b/c_d**e http://x.y_z*w* <http://q.r> <a@b.c> [http://g.h](http://evil) [a]b](http://c(d)e)", "* * *\n- - -\n+ - 1. x\n#\n>\n>>> y",
+		"*_~` a* _b c_ ~d ``` e", "2*3*4 snake_case _x_y *\u200b* `a", strings.Repeat("**a** ", 60), strings.Repeat("> ", 30) + "x", "a&#10;# b &#42;c&#42; &#x1b;",
 	} {
-		for _, limit := range []uint16{1, 4, 8, 20, 33} {
+		for _, limit := range []uint16{1, 4, 8, 20, 33, 70, 90, 150} {
 			f.Add(text, limit, uint8(limit))
 		}
 	}
@@ -25,6 +29,10 @@ func seeds(f *testing.F) {
 
 func unitOf(n uint8) channels.TextUnit {
 	return []channels.TextUnit{channels.UnitRune, channels.UnitUTF16, channels.UnitByte}[n%3]
+}
+
+func markupsAll() []channels.Markup {
+	return []channels.Markup{channels.MarkupPlain, channels.MarkupHTML, channels.MarkupDiscord, channels.MarkupWhatsApp}
 }
 
 // squeeze takes out what may be lost at a cut: what isn't seen.
@@ -37,25 +45,80 @@ func squeeze(text string) string {
 	}, text)
 }
 
-// FuzzText checks what holds of every reply however it is cut.
+// unquoted takes out what a quote's lines may begin with.
+func unquoted(text string) string { return strings.ReplaceAll(text, ">", "") }
+
+// read is what a reader sees of a message, and how long the platform finds it.
+func read(t *testing.T, p Rendered, m channels.Markup, unit channels.TextUnit, raw []string) (seen string, size int) {
+	t.Helper()
+	size = Length(p.Text, unit)
+	var err error
+	switch {
+	case p.Markup == channels.MarkupHTML:
+		seen, err = readHTML(p.Text)
+		size = Length(seen, unit)
+	case m == channels.MarkupDiscord:
+		seen, err = readDiscord(p.Text, raw)
+	case m == channels.MarkupWhatsApp:
+		seen, err = readWhatsApp(p.Text, raw)
+	default:
+		seen = p.Text
+	}
+	if err != nil {
+		t.Errorf("%s: %v in %q", m, err, p.Text)
+	}
+	if p.Markup != channels.MarkupPlain && p.Markup != m {
+		t.Errorf("markup %q where %q is spoken", p.Markup, m)
+	}
+	if (p.Plain == "") != (p.Markup == channels.MarkupPlain) {
+		t.Errorf("markup %q with the plain form %q", p.Markup, p.Plain)
+	}
+	return seen, max(size, Length(p.Plain, unit))
+}
+
+func addressesOf(text string) (all []string) {
+	for _, a := range addresses(text) {
+		all = append(all, text[a[0]:a[1]])
+	}
+	return all
+}
+
+// FuzzText checks what holds of every reply in every dialect, however it is
+// cut: each message is valid by itself and within the limit, and together they
+// show the whole text.
 func FuzzText(f *testing.F) {
 	seeds(f)
-	f.Fuzz(func(t *testing.T, text string, limit uint16, u uint8) {
-		unit, limit := unitOf(u), limit%200
-		parts := Text(text, channels.Capabilities{TextMax: int(limit), Unit: unit})
-		if blank(strings.ToValidUTF8(text, "\ufffd")) != (len(parts) == 0) {
-			t.Errorf("%d parts of a text that is blank: %v", len(parts), blank(text))
-		}
-		for i, p := range parts {
-			if blank(p.Text) || !utf8.ValidString(p.Text) || strings.ContainsAny(p.Text, "\x00\r") {
-				t.Errorf("part %d: %q", i, p.Text)
+	f.Fuzz(func(t *testing.T, text string, most uint16, u uint8) {
+		unit, limit := unitOf(u), int(most%300)
+		for _, m := range markupsAll() {
+			parts := Text(text, channels.Capabilities{TextMax: limit, Unit: unit, Markup: m})
+			s := &sheet{text: clean(text)}
+			if !bare(s.text) {
+				s = lay(s.text, roomy(m, limit).traits())
 			}
-			if n := Length(p.Text, unit); limit > 0 && n > int(limit) && (limit >= 4 || utf8.RuneCountInString(p.Text) > 1) {
-				t.Errorf("part %d: %d %s of %d: %q", i, n, unit, limit, p.Text)
+			if blank(s.text) != (len(parts) == 0) {
+				t.Fatalf("%s: %d parts of %q", m, len(parts), s.text)
 			}
-		}
-		if len(parts) > len(text)+1 {
-			t.Errorf("%d parts of %d bytes", len(parts), len(text))
+			dialect := m
+			if limit > 0 && limit < minMarkup {
+				dialect = channels.MarkupPlain
+			}
+			var joined strings.Builder
+			for i, p := range parts {
+				seen, size := read(t, p, dialect, unit, addressesOf(s.text))
+				joined.WriteString(seen)
+				if blank(p.Text) || !utf8.ValidString(p.Text) || strings.ContainsAny(p.Text, "\x00\r\x1b") {
+					t.Errorf("%s part %d: %q", m, i, p.Text)
+				}
+				if limit > 0 && size > limit && (limit >= 4 || utf8.RuneCountInString(p.Text) > 1) {
+					t.Errorf("%s part %d: %d %s of %d: %q", m, i, size, unit, limit, p.Text)
+				}
+			}
+			if dialect != channels.MarkupPlain || m == channels.MarkupPlain {
+				if diff := squeeze(joined.String()); unquoted(diff) != unquoted(squeeze(s.text)) {
+					t.Errorf("%s: shown %q of %q", m, diff, squeeze(s.text))
+				}
+			}
 		}
 	})
 }
@@ -63,47 +126,30 @@ func FuzzText(f *testing.F) {
 // FuzzCut checks where a text is cut.
 func FuzzCut(f *testing.F) {
 	seeds(f)
-	f.Fuzz(func(t *testing.T, text string, max uint16, u uint8) {
+	f.Fuzz(func(t *testing.T, text string, most uint16, u uint8) {
 		text = clean(text)
 		if text == "" {
 			return
 		}
-		unit, limit := unitOf(u), int(max%200)+8
-		for _, code := range []bool{false, true} {
-			pieces := cut(text, limit, unit, code)
-			covered := map[int]bool{0: true, len(text): true}
-			var joined strings.Builder
-			last := 0
-			for _, p := range pieces {
-				if p.start < last || p.end <= p.start {
-					t.Fatalf("piece %+v after %d", p, last)
-				}
-				if gap := squeeze(text[last:p.start]); gap != "" && !(code && fenceLine(gap)) {
-					t.Errorf("lost %q", gap)
-				}
-				if !code && (p.head != "" || p.tail != "") {
-					t.Errorf("fences in literal text: %+v", p)
-				}
-				joined.WriteString(text[p.start:p.end])
-				covered[p.start], covered[p.end] = true, true
-				last = p.end
+		unit, limit := unitOf(u), int(most%200)+8
+		c := newCutter(&sheet{text: text}, limit, unit)
+		cuts, last := map[int]bool{0: true, len(text): true}, 0
+		for start := 0; start < len(text); {
+			end := c.end(start, limit)
+			if end <= start || start < last {
+				t.Fatalf("piece from %d to %d after %d", start, end, last)
 			}
-			if gap := squeeze(text[last:]); gap != "" && !(code && fenceLine(gap)) {
-				t.Errorf("lost %q at the end", gap)
+			if lost := squeeze(text[last:start]); lost != "" {
+				t.Errorf("lost %q", lost)
 			}
-			if !code && squeeze(joined.String()) != squeeze(text) {
-				t.Errorf("pieces don't make up the text")
-			}
-			checkClusters(t, text, limit, unit, covered)
-			if code {
-				checkFences(t, text, limit, unit, pieces)
-			}
+			cuts[start], cuts[end] = true, true
+			last, start = end, c.skip(end)
 		}
+		if lost := squeeze(text[last:]); lost != "" {
+			t.Errorf("lost %q at the end", lost)
+		}
+		checkClusters(t, text, limit, unit, cuts)
 	})
-}
-
-func fenceLine(text string) bool {
-	return strings.Trim(text, "`") == "" || strings.Trim(text, "~") == ""
 }
 
 // checkClusters finds cuts within what a reader sees as one character.
@@ -114,7 +160,6 @@ func checkClusters(t *testing.T, text string, limit int, unit channels.TextUnit,
 		var cluster string
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
 		for i := 1; i < len(cluster); i++ {
-			// One that takes half a piece may not fit beside fences.
 			if cuts[offset+i] && Length(cluster, unit) <= limit/2 && !strings.ContainsFunc(cluster, breakable) {
 				t.Errorf("cut within %q", cluster)
 			}
@@ -123,55 +168,46 @@ func checkClusters(t *testing.T, text string, limit int, unit channels.TextUnit,
 	}
 }
 
-// checkFences finds pieces that leave a block of code open, or don't open it
-// again.
-func checkFences(t *testing.T, text string, limit int, unit channels.TextUnit, pieces []piece) {
-	t.Helper()
-	for _, b := range fences(text) {
-		if Length(b.head, unit)+Length(b.tail, unit)+2 > limit/2 {
-			continue
-		}
-		for i, p := range pieces[:len(pieces)-1] {
-			within := p.end > b.content && p.end < b.end
-			if within && p.tail != "\n"+b.tail {
-				t.Errorf("piece %d ends within code and isn't closed: %q", i, p.in(text))
-			}
-			if next := pieces[i+1]; within && next.start < b.end && next.start > b.content && next.head != b.head+"\n" {
-				t.Errorf("piece %d goes on within code and isn't opened: %q", i+1, next.in(text))
-			}
-		}
-	}
-}
-
-// FuzzQuestion checks what holds of every question.
+// FuzzQuestion checks what holds of every question: nothing in it formats, and
+// it is complete.
 func FuzzQuestion(f *testing.F) {
 	seeds(f)
-	f.Fuzz(func(t *testing.T, text string, limit uint16, u uint8) {
-		unit, max := unitOf(u), int(limit%200)+4
-		caps := channels.Capabilities{TextMax: 4096, Unit: unit, Buttons: &channels.ButtonLimits{Max: 2, LabelMax: 1 + int(u), TextMax: max}}
-		parts, err := Question(text, []channels.Button{{ID: "i", Label: text, Value: "yes"}}, caps)
-		if err != nil {
-			return
-		}
-		if len(parts) == 0 || len(parts) > maxQuestion {
-			t.Fatalf("%d parts", len(parts))
-		}
-		var joined strings.Builder
-		for i, p := range parts {
-			joined.WriteString(p.Text)
-			if Length(p.Text, unit) > max || blank(p.Text) {
-				t.Errorf("part %d: %q", i, p.Text)
+	f.Fuzz(func(t *testing.T, text string, most uint16, u uint8) {
+		unit, limit := unitOf(u), int(most%300)+4
+		for _, m := range markupsAll() {
+			caps := channels.Capabilities{
+				TextMax: 4096, Unit: unit, Markup: m,
+				Buttons: &channels.ButtonLimits{Max: 2, LabelMax: 1 + int(u), TextMax: limit},
 			}
-			if (len(p.Buttons) == 1) != (i == len(parts)-1) {
-				t.Errorf("part %d of %d has %d buttons", i, len(parts), len(p.Buttons))
+			parts, err := Question(text, []channels.Button{{ID: "i", Label: text, Value: "yes"}}, caps)
+			if err != nil {
+				continue
 			}
-		}
-		if squeeze(joined.String()) != squeeze(clean(text)) {
-			t.Error("the question isn't complete")
-		}
-		label := parts[len(parts)-1].Buttons[0].Label
-		if n := utf8.RuneCountInString(label); blank(label) || !utf8.ValidString(label) || n > 1+int(u) && label != "yes" {
-			t.Errorf("label %q", label)
+			if len(parts) == 0 || len(parts) > maxQuestion {
+				t.Fatalf("%d parts", len(parts))
+			}
+			dialect := m
+			if limit < minMarkup {
+				dialect = channels.MarkupPlain
+			}
+			var joined strings.Builder
+			for i, p := range parts {
+				seen, size := read(t, p, dialect, unit, addressesOf(clean(text)))
+				joined.WriteString(seen)
+				if size > limit || blank(p.Text) {
+					t.Errorf("%s part %d: %q", m, i, p.Text)
+				}
+				if (len(p.Buttons) == 1) != (i == len(parts)-1) {
+					t.Errorf("part %d of %d has %d buttons", i, len(parts), len(p.Buttons))
+				}
+			}
+			if squeeze(joined.String()) != squeeze(clean(text)) {
+				t.Errorf("%s: shown %q of %q", m, joined.String(), text)
+			}
+			label := parts[len(parts)-1].Buttons[0].Label
+			if n := utf8.RuneCountInString(label); blank(label) || !utf8.ValidString(label) || n > 1+int(u) && label != "yes" {
+				t.Errorf("label %q", label)
+			}
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/rivo/uniseg"
 
@@ -30,25 +31,39 @@ var (
 	ErrButtons = errors.New("buttons not possible")
 )
 
-// Text renders a reply as the messages it takes, none where nothing of it
-// would be seen. Each is within caps.TextMax; together they are the text,
-// without the white space at the cuts, and with blocks of code closed and
-// opened again where they had to be cut.
+// Text renders a model's reply, or any text with Markdown in it, as the
+// messages it takes: none where nothing of it would be seen. Each is within
+// caps.TextMax, in caps.Unit, and valid on its own: what a cut would leave open
+// is closed before it and opened again behind it. A text without Markdown is
+// sent as it was written.
+//
+// caps.TextMax counts what is sent, with its markup; for HTML it counts what
+// is seen, as Telegram does, and what is sent stays below Telegram's limits
+// for that.
 func Text(text string, caps channels.Capabilities) []Rendered {
 	text = clean(text)
 	if text == "" {
 		return nil
 	}
-	pieces := cut(text, caps.TextMax, caps.Unit, true)
-	parts := make([]Rendered, len(pieces))
-	for i, p := range pieces {
-		parts[i].Text = p.in(text)
+	if bare(text) {
+		if fits(text, caps.TextMax, caps.Unit) {
+			return []Rendered{{Text: text}}
+		}
+		return pieces(&sheet{text: text}, caps.Markup, caps.TextMax, caps.Unit)
 	}
-	return parts
+	s := lay(text, roomy(caps.Markup, caps.TextMax).traits())
+	s.text = strings.TrimRightFunc(s.text, unicode.IsSpace)
+	return pieces(s, caps.Markup, caps.TextMax, caps.Unit)
 }
 
-// Question renders a question as the messages it takes: literal text, never
-// shortened, with the buttons below the last one. With buttons each message is
+// Literal renders a text as one message in which nothing formats, whatever its
+// length.
+func Literal(text string, caps channels.Capabilities) Rendered {
+	return whole(&sheet{text: clean(text)}, dialectOf(caps.Markup))
+}
+
+// Question renders a question as the messages it takes: literal text in which
+// nothing formats, never shortened, with the buttons below the last one. With buttons each message is
 // within caps.Buttons.TextMax, else within caps.TextMax. Labels are cut to
 // caps.Buttons.LabelMax. An error means that the question can't be asked:
 // ErrTooLong past four messages, ErrButtons where the platform has no buttons
@@ -67,13 +82,9 @@ func Question(text string, buttons []channels.Button, caps channels.Capabilities
 	if text == "" {
 		return nil, errors.New("question without text")
 	}
-	pieces := cut(text, limit, caps.Unit, false)
-	if len(pieces) > maxQuestion {
-		return nil, fmt.Errorf("%d messages: %w", len(pieces), ErrTooLong)
-	}
-	parts := make([]Rendered, len(pieces))
-	for i, p := range pieces {
-		parts[i].Text = p.in(text)
+	parts := pieces(&sheet{text: text}, caps.Markup, limit, caps.Unit)
+	if len(parts) > maxQuestion {
+		return nil, fmt.Errorf("%d messages: %w", len(parts), ErrTooLong)
 	}
 	parts[len(parts)-1].Buttons = labelled(buttons, caps.Buttons)
 	return parts, nil

@@ -40,7 +40,9 @@ func TestText_Clean(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"as written", "**Hi**, _you_ `x`\n\n- a\n  - b", []string{"**Hi**, _you_ `x`\n\n- a\n  - b"}},
+		{"as written", "Hi,  you!\n\n\n  3. x \n• y", []string{"Hi,  you!\n\n\n  3. x \n• y"}},
+		{"as written with what could be Markdown", "2 * 3  =  snake_case\n\n\n  a <b [c] & d", []string{"2 * 3  =  snake_case\n\n\n  a <b [c] & d"}},
+		{"Markdown without anything to see", "<br>\n\n``` \n\n```\n&nbsp;", nil},
 		{"trimmed", " \n\n hi \n\t\n", []string{" hi"}},
 		{"line ends", "a\r\nb\rc\u2028d", []string{"a\nb\nc\nd"}},
 		{"control characters", "a\x00b\x1b[0mc\x7fd\te", []string{"ab[0mcd\te"}},
@@ -82,7 +84,7 @@ func TestText_G5_CutAtTheBestPlace(t *testing.T) {
 		{"no place but between characters", 4, "", "abcdefghij", []string{"abcd", "efgh", "ij"}},
 		{"an early place isn't taken", 40, "", "Hi.\n\n" + strings.Repeat("word ", 10) + "end", []string{"Hi.\n\n" + strings.TrimSpace(strings.Repeat("word ", 7)), "word word word end"}},
 		{"non-breaking space holds", 10, "", "aaa bbb\u00a0ccc", []string{"aaa", "bbb\u00a0ccc"}},
-		{"indentation stays", 12, "", "- one\n  - two\n  - three", []string{"- one", "  - two", "  - three"}},
+		{"indentation stays", 12, "", "– one\n  – two\n  – three", []string{"– one", "  – two", "  – three"}},
 		{"chinese sentence", 6, "", "你好吗。我很好，谢谢你", []string{"你好吗。", "我很好，", "谢谢你"}},
 		{"surrogate pair stays", 5, channels.UnitUTF16, "👍👍👍👍", []string{"👍👍", "👍👍"}},
 		{"bytes", 7, channels.UnitByte, "ñññññ", []string{"ñññ", "ññ"}},
@@ -93,10 +95,12 @@ func TestText_G5_CutAtTheBestPlace(t *testing.T) {
 		{"address stays", 30, "", "see https://example.com/a/b?c=d", []string{"see", "https://example.com/a/b?c=d"}},
 		{"address without a space before", 30, "", "看看这个https://example.com/a/b?c=d。好", []string{"看看这个", "https://example.com/a/b?c=d。好"}},
 		{"address too long for any part", 20, "", "https://example.com/" + strings.Repeat("a", 25), []string{"https://example.com/", strings.Repeat("a", 20), strings.Repeat("a", 5)}},
-		{"link stays", 30, "", "look at this [fine shop](http://a.bc)", []string{"look at this", "[fine shop](http://a.bc)"}},
-		{"emphasis stays", 24, "", "look at this **very fine shop**", []string{"look at this", "**very fine shop**"}},
-		{"single emphasis stays", 24, "", "look at this *very fine shop*", []string{"look at this", "*very fine shop*"}},
-		{"inline code stays", 24, "", "look at this `a b c d e f`", []string{"look at this", "`a b c d e f`"}},
+		{"link stays", 30, "", "look at this [fine shop](http://a.bc)", []string{"look at this", "fine shop (http://a.bc)"}},
+		{"emphasis stays", 20, "", "look at this **very fine shop**", []string{"look at this", "very fine shop"}},
+		{"single emphasis stays", 20, "", "look at this *very fine shop*", []string{"look at this", "very fine shop"}},
+		{"inline code stays", 20, "", "look at this `a b c d e f`", []string{"look at this", "a b c d e f"}},
+		{"bullet stays with its item", 12, "", "- aaaaa\n- bbbbbbbbbb", []string{"• aaaaa", "• bbbbbbbbbb"}},
+		{"heading stays with its paragraph", 26, "", "One two three.\n\n# Four\n\nFive six seven", []string{"One two three.", "Four\n\nFive six seven"}},
 		{"limit below one character", 1, channels.UnitUTF16, "👍a", []string{"👍", "a"}},
 		{"white space beyond the limit", 5, "", "a" + strings.Repeat(" ", 50) + "b", []string{"a", "b"}},
 		{"lines beyond the limit", 5, "", "a" + strings.Repeat("\n", 50) + strings.Repeat(" ", 50) + "b", []string{"a", "b"}},
@@ -115,28 +119,26 @@ func TestText_G5_CutAtTheBestPlace(t *testing.T) {
 
 func TestText_G5_BlocksOfCode(t *testing.T) {
 	t.Parallel()
+	x, y, z := strings.Repeat("x", 40), strings.Repeat("y", 40), strings.Repeat("z", 40)
 	tests := []struct {
 		name string
 		max  int
 		text string
 		want []string
 	}{
-		{"kept whole", 40, "Look at this code:\n```go\na := 1\nb := 2\n```\nDone.", []string{"Look at this code:", "```go\na := 1\nb := 2\n```\nDone."}},
-		{"closed and opened", 30, "```go\nfirst line 1\nsecond line 2\nthird line 3\n```", []string{"```go\nfirst line 1\n```", "```go\nsecond line 2\n```", "```go\nthird line 3\n```"}},
-		{"text before and after", 30, "Code:\n```go\nfirst line 1\nsecond line 2\n```\nDone.", []string{"Code:\n```go\nfirst line 1\n```", "```go\nsecond line 2\n```\nDone."}},
-		{"indentation stays", 30, "```py\ndef first_one():\n    return 12345\n```", []string{"```py\ndef first_one():\n```", "```py\n    return 12345\n```"}},
-		{"tildes, longer fence", 40, "~~~~ text\n~~~\naaaaaaaaaaaaaaaa\nbbbbbbbbbbbbbbbb\n~~~~", []string{"~~~~ text\n~~~\naaaaaaaaaaaaaaaa\n~~~~", "~~~~ text\nbbbbbbbbbbbbbbbb\n~~~~"}},
-		{"never closed", 24, "```\naaaaaaaaaaaa\nbbbbbbbbbbbb", []string{"```\naaaaaaaaaaaa\n```", "```\nbbbbbbbbbbbb"}},
-		{"one long line", 20, "```\naaaa bbbb cccc dddd\n```", []string{"```\naaaa bbbb\n```", "```\ncccc dddd\n```"}},
-		{"endless indentation", 20, "```\naaaaaaaaaa\n" + strings.Repeat(" ", 50) + "b\n```", []string{"```\naaaaaaaaaa\n```", "```\nb\n```"}},
-		{"blank lines at its end", 20, "```\naaaaaaaa\n\n\n\n\n\n\n\n\n\n```\nend", []string{"```\naaaaaaaa\n```", "end"}},
-		{"backticks within a line aren't a fence", 12, "``` a ``` b\nccccc ddddd", []string{"``` a ``` b", "ccccc ddddd"}},
-		{"fence too long to repeat", 20, "```" + strings.Repeat("x", 15) + "\na\n```", []string{"```" + strings.Repeat("x", 15) + "\na", "```"}},
+		{"kept whole", 92, "Look at this code, it is " + strings.Repeat("long ", 10) + "\n```go\na := 1\nb := 2\n```\nDone.", []string{"Look at this code, it is " + strings.TrimSpace(strings.Repeat("long ", 10)), "```go\na := 1\nb := 2\n```\nDone."}},
+		{"closed and opened", 64, "```go\n" + x + "\n" + y + "\n" + z + "\n```", []string{"```go\n" + x + "\n```", "```go\n" + y + "\n```", "```go\n" + z + "\n```"}},
+		{"text before and after", 64, "Code:\n```go\n" + x + "\n" + y + "\n```\nDone.", []string{"Code:\n```go\n" + x + "\n```", "```go\n" + y + "\n```\nDone."}},
+		{"indentation stays", 64, "```py\ndef one_" + x[:30] + "():\n    return 12345\n```", []string{"```py\ndef one_" + x[:30] + "():\n```", "```py\n    return 12345\n```"}},
+		{"tildes", 64, "~~~~ text\n~~~\n" + x + "\n" + y + "\n~~~~", []string{"```text\n~~~\n" + x + "\n```", "```text\n" + y + "\n```"}},
+		{"never closed", 64, "```\n" + x + "\n" + y, []string{"```\n" + x + "\n```", "```\n" + y + "\n```"}},
+		{"one long line", 64, "```\n" + strings.TrimSpace(strings.Repeat("aaaa ", 20)) + "\n```", []string{"```\n" + strings.TrimSpace(strings.Repeat("aaaa ", 11)) + "\n```", "```\n" + strings.TrimSpace(strings.Repeat("aaaa ", 9)) + "\n```"}},
+		{"backticks within a line aren't a fence", 64, "``` a ``` b", []string{"`a` b"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := texts(Text(tt.text, channels.Capabilities{TextMax: tt.max}))
+			got := texts(Text(tt.text, channels.Capabilities{TextMax: tt.max, Markup: channels.MarkupDiscord}))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -197,7 +197,9 @@ func closeQuestion(tx Tx, now time.Time, w waitRow, value string) (spoke bool, e
 	if err != nil {
 		return true, err
 	}
-	part := channels.Part{Chat: w.Chat, Text: w.Closing.ClosedText(value)}
+	part := channels.Part{
+		Chat: w.Chat, Text: w.Closing.ClosedText(value), Markup: w.Closing.Markup, Plain: w.Closing.ClosedPlain(value),
+	}
 	_, err = say(tx, now, l.channel, w.ChatKey, []channels.Part{part}, saying{editOf: w.lastSeq})
 	return true, err
 }

@@ -93,7 +93,7 @@ func (t *run) prepare(ctx context.Context, c *callState, tl *tool.Tool) (*confir
 	}
 	parts := t.parts(rendered)
 	if buttons {
-		t.afterwards(w, parts[len(parts)-1].Text, shown)
+		t.afterwards(w, parts[len(parts)-1], shown)
 	}
 	return w, parts, nil
 }
@@ -107,7 +107,8 @@ func (t *run) room(shown []channels.Button) channels.Capabilities {
 	}
 	need := 0
 	for _, b := range shown {
-		need = max(need, render.Length("\n→ "+b.Label, caps.Unit))
+		choice := render.Literal("→ "+b.Label, caps)
+		need = max(need, render.Length("\n"+choice.Text, caps.Unit))
 	}
 	limits := *caps.Buttons
 	limits.TextMax = cmp.Or(limits.TextMax, caps.TextMax)
@@ -174,25 +175,32 @@ func (t *run) previous(c *callState, tl *tool.Tool) *confirm.Previous {
 }
 
 // afterwards says how the question is closed, by what the channel can do.
-func (t *run) afterwards(w *confirm.Wait, last string, shown []channels.Button) {
+func (t *run) afterwards(w *confirm.Wait, last channels.Part, shown []channels.Button) {
 	_, edits := t.adapter.(channels.Editor)
 	if edits && t.caps.Edit.Text {
-		w.Closing = &confirm.Closing{Text: last, Choice: map[string]string{}}
+		w.Closing = &confirm.Closing{Text: last.Text, Markup: last.Markup, Plain: last.Plain, Choice: map[string]string{}}
 		for _, b := range shown {
-			w.Closing.Choice[b.Value] = "→ " + b.Label
+			w.Closing.Choice[b.Value] = render.Literal("→ "+b.Label, t.caps).Text
 		}
 		return
 	}
 	if t.set.Confirm.ExpiredNotice {
-		w.Expired = &channels.Part{Chat: w.Chat, Text: t.text(locale.ConfirmExpired)}
+		expired := t.literal(t.text(locale.ConfirmExpired))
+		w.Expired = &expired
 	}
 	if t.set.Confirm.AnsweredNotice {
 		w.Answered = map[string]channels.Part{}
 		for _, b := range shown {
 			text := t.text(locale.ConfirmAnswered, locale.Arg{Name: "choice", Value: b.Label})
-			w.Answered[b.Value] = channels.Part{Chat: w.Chat, Text: text}
+			w.Answered[b.Value] = t.literal(text)
 		}
 	}
+}
+
+// literal is a short text in which nothing formats.
+func (t *run) literal(text string) channels.Part {
+	r := render.Literal(text, t.caps)
+	return channels.Part{Chat: t.input.Chat, Text: r.Text, Markup: r.Markup, Plain: r.Plain}
 }
 
 // approved takes a yes. What was approved is what runs: the call is validated
