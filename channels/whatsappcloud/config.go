@@ -2,7 +2,6 @@ package whatsappcloud
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"regexp"
@@ -76,9 +75,7 @@ func (e *keyError) Key() string { return e.key }
 
 func (e *keyError) Unwrap() error { return e.error }
 
-func wrong(key, format string, args ...any) error {
-	return &keyError{key, fmt.Errorf(format, args...)}
-}
+func wrong(key, text string) error { return &keyError{key, errors.New(text)} }
 
 // Validate tells all that is wrong.
 func (c *Config) Validate() error {

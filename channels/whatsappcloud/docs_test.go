@@ -36,7 +36,7 @@ func TestDocs_HaveEveryKey(t *testing.T) {
 func describe(into map[string]string, v reflect.Value, prefix string) {
 	for f, val := range v.Fields() {
 		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		_, isSecret := val.Interface().(secret.String)
+		_, isSecret := reflect.TypeAssert[secret.String](val)
 		def := "–"
 		switch {
 		case key == "-":

@@ -2,6 +2,7 @@ package whatsappcloud_test
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -182,9 +183,7 @@ func TestReceive_GroupsAndOwnMessages(t *testing.T) {
 	b := newBed(t)
 	say := func(id string, more object) object {
 		m := whatsappcloudtest.Text(id, "hi")
-		for k, v := range more {
-			m[k] = v
-		}
+		maps.Copy(m, more)
 		return m
 	}
 	b.platform.Deliver(b.platform.Batch(

@@ -1,9 +1,11 @@
 package twiliotest
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha1" //nolint:gosec // what Twilio signs with
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -70,15 +72,13 @@ func (p *Platform) Do(q Request) *httptest.ResponseRecorder {
 	if q.Query != "" {
 		target += "?" + q.Query
 	}
-	r := httptest.NewRequest(q.Method, target, strings.NewReader(q.Body))
+	r := httptest.NewRequestWithContext(context.Background(), q.Method, target, strings.NewReader(q.Body))
 	r.Host = "10.0.0.7:8080"
 	if q.Type == "" {
 		q.Type = "application/x-www-form-urlencoded; charset=UTF-8"
 	}
 	r.Header.Set("Content-Type", q.Type)
-	for name, values := range q.Header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, q.Header)
 	if q.Signature != "" {
 		r.Header.Set("X-Twilio-Signature", q.Signature)
 	}

@@ -2,10 +2,12 @@ package whatsappcloudtest
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -30,7 +32,7 @@ func (p *Platform) Sign(body []byte) string {
 
 // Post delivers a body with the signature given, none where it is empty.
 func (p *Platform) Post(body []byte, signature string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
+	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/", bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	if signature != "" {
 		r.Header.Set("X-Hub-Signature-256", signature)
@@ -40,7 +42,7 @@ func (p *Platform) Post(body []byte, signature string) *httptest.ResponseRecorde
 
 // Get asks the webhook, as the handshake does.
 func (p *Platform) Get(query string) *httptest.ResponseRecorder {
-	return p.do(httptest.NewRequest(http.MethodGet, "/?"+query, nil))
+	return p.do(httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/?"+query, nil))
 }
 
 func (p *Platform) do(r *http.Request) *httptest.ResponseRecorder {
@@ -76,9 +78,7 @@ func (p *Platform) Change(more Object) Object {
 		"messaging_product": "whatsapp",
 		"metadata":          Object{"display_phone_number": p.Number, "phone_number_id": p.PhoneNumberID},
 	}
-	for k, val := range more {
-		v[k] = val
-	}
+	maps.Copy(v, more)
 	return Object{"field": "messages", "value": v}
 }
 
