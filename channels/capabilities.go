@@ -45,9 +45,29 @@ type Capabilities struct {
 	// a limit, since the sender sees it (429). Elsewhere it is taken and
 	// answered by a notice.
 	Refuses bool
+	// Budget is how often the platform lets the bot send; the outbox keeps
+	// within it. The zero value is as often as it likes.
+	Budget Budget
 	// MediaMax maps a MIME type or "image/*" to the largest size in bytes
 	// that can be sent.
 	MediaMax map[string]int64
+}
+
+// Budget bounds sends and edits together. What is over it waits; nothing is
+// dropped.
+type Budget struct {
+	// Chat is for this chat alone.
+	Chat Rate
+	// Account is for all chats of the account together.
+	Account Rate
+}
+
+// Rate is Sends in any order at first, and then one more each time a Sends-th
+// of Per has gone by (a token bucket that holds Sends). Without both fields it
+// is no bound.
+type Rate struct {
+	Sends int
+	Per   time.Duration
 }
 
 // ButtonLimits bounds the buttons below one message.

@@ -33,6 +33,7 @@ type account struct {
 	// doubtful are entries that Next said are being sent, by seq: such a one
 	// may be about to be taken, having been born in a commit just now.
 	doubtful map[string]doubt
+	budget   budget
 	cursor   string // of the scan
 	// scanFrom is when the next scan may be: put off while so many chats rest
 	// that it would only find those again.
@@ -264,7 +265,7 @@ func (a *account) settle(c *chat, s step) {
 		c.entry = nil // nothing may overtake the one put back
 	}
 	switch {
-	case s.outcome != nil:
+	case s.outcome != nil, s.hold:
 		a.lie(c, s.rest)
 	case a.state == stageHalted:
 		if c.entry == nil {
@@ -280,10 +281,11 @@ func (a *account) settle(c *chat, s step) {
 }
 
 // lie lets the chat rest. Too many resting ones are forgotten: the store has
-// their entries and when they are due. The lock is held.
+// their entries and when they are due. One that has an entry at hand, or an
+// outcome, is kept. The lock is held.
 func (a *account) lie(c *chat, wait time.Duration) {
 	full := a.resting >= a.o.cfg.MaxChats/2
-	if c.outcome == nil && (a.state != stageRunning || full) {
+	if c.outcome == nil && c.entry == nil && (a.state != stageRunning || full) {
 		delete(a.chats, c.key)
 		if full {
 			a.scanFrom = time.Now().Add(crowdedWait)

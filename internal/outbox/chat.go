@@ -20,6 +20,9 @@ type chat struct {
 	seq int64
 	// again: woken while busy.
 	again bool
+	// slot is when the entry at hand may leave, where it had to wait for
+	// that; zero where nobody has asked yet.
+	slot time.Time
 	// storeFails counts calls to the store that failed in a row.
 	storeFails int
 }

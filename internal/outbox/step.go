@@ -17,6 +17,7 @@ type step struct {
 	more  bool          // the chat may have another
 	rest  time.Duration // look again after that
 	retry bool          // the entry was put back
+	hold  bool          // the entry is to be sent after the rest
 	// outcome couldn't be committed.
 	outcome *outcome
 }
@@ -30,6 +31,9 @@ func (a *account) step(c *chat) step {
 			if e, done = a.next(c); e == nil {
 				return done
 			}
+		}
+		if wait := a.reserve(c, e); wait > 0 {
+			return step{entry: e, rest: wait, hold: true}
 		}
 		out = a.deliver(*e)
 	}

@@ -102,12 +102,14 @@ func (a *account) failed(e Entry, err error) verdict {
 	return v
 }
 
-// idempotent asks the adapter, whose answer is no if it panics.
-func (a *account) idempotent(e Entry) (ok bool) {
+func (a *account) idempotent(e Entry) bool { return a.capabilities(e.Part.Chat).Idempotent }
+
+// capabilities asks the adapter, whose answer is the least if it panics.
+func (a *account) capabilities(chat channels.Chat) (caps channels.Capabilities) {
 	defer func() {
 		if recover() != nil {
-			ok = false
+			caps = channels.Capabilities{}
 		}
 	}()
-	return a.adapter.Capabilities(e.Part.Chat).Idempotent
+	return a.adapter.Capabilities(chat)
 }
