@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"os"
 	"runtime/debug"
 	"time"
 )
@@ -19,10 +20,17 @@ func (a *App) giveBack() {
 	dropProgramPages()
 }
 
+// gcPercent lets the heap grow by half between two collections, not to twice
+// its size: it is small, and collecting it is cheap.
+const gcPercent = 50
+
 // rest gives memory back once after the start, and after each time of work.
 func (a *App) rest(ctx context.Context) {
 	tick := time.NewTicker(quiet)
 	defer tick.Stop()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	a.giveBack()
 	for seen, clean := a.worked.Load(), true; ; {
 		select {
