@@ -1,6 +1,7 @@
 package twiliotest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -51,6 +52,7 @@ type Platform struct {
 
 	mu       sync.Mutex
 	webhook  http.Handler
+	changed  chan struct{} // closed with the next message
 	calls    int
 	messages []Message
 	fault    *Fault
@@ -73,7 +75,7 @@ func New(c Config) *Platform {
 	if c.Senders == nil {
 		c.Senders = []string{"+15550002222", "whatsapp:+15550002222"}
 	}
-	p := &Platform{Config: c, status: "active", number: Number{SID: "PN00000000000000000000000000000001", Phone: c.Senders[0]}}
+	p := &Platform{Config: c, changed: make(chan struct{}), status: "active", number: Number{SID: "PN00000000000000000000000000000001", Phone: c.Senders[0]}}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	return p
 }
@@ -90,6 +92,23 @@ func (p *Platform) Calls() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calls
+}
+
+// Await waits until n messages were taken.
+func (p *Platform) Await(ctx context.Context, n int) ([]Message, error) {
+	for {
+		p.mu.Lock()
+		all, changed := slices.Clone(p.messages), p.changed
+		p.mu.Unlock()
+		if len(all) >= n {
+			return all, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return all, fmt.Errorf("waiting for message %d: %w", n, context.Cause(ctx))
+		}
+	}
 }
 
 // Messages are those that were taken.
@@ -169,6 +188,8 @@ func (p *Platform) take(w http.ResponseWriter, f url.Values) {
 	}
 	m.SID = fmt.Sprintf("SM%032d", len(p.messages)+1)
 	p.messages = append(p.messages, m)
+	close(p.changed)
+	p.changed = make(chan struct{})
 	answer(w, http.StatusCreated, map[string]any{
 		"sid": m.SID, "status": "queued", "to": m.To, "from": m.From, "body": m.Body, "error_code": nil, "num_segments": "1",
 	})

@@ -88,6 +88,8 @@ func (p *Platform) take(w http.ResponseWriter, r *http.Request) {
 	p.nextID++
 	m.ID = fmt.Sprintf("wamid.OUT%d", p.nextID)
 	p.messages = append(p.messages, m)
+	close(p.changed)
+	p.changed = make(chan struct{})
 	answer(w, map[string]any{
 		"messaging_product": "whatsapp", "contacts": []map[string]string{{"input": m.To, "wa_id": m.To}},
 		"messages": []map[string]string{{"id": m.ID, "message_status": "accepted"}},

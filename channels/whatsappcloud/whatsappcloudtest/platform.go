@@ -1,6 +1,7 @@
 package whatsappcloudtest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -65,6 +66,7 @@ type Platform struct {
 
 	mu       sync.Mutex
 	webhook  http.Handler
+	changed  chan struct{} // closed with the next message
 	calls    int
 	messages []Message
 	reads    []string
@@ -93,7 +95,7 @@ func New(c Config) *Platform {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	p := &Platform{Config: c, inbound: map[string]string{}, wrote: map[string]time.Time{}, apps: 1}
+	p := &Platform{Config: c, changed: make(chan struct{}), inbound: map[string]string{}, wrote: map[string]time.Time{}, apps: 1}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	return p
 }
@@ -110,6 +112,23 @@ func (p *Platform) Calls() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calls
+}
+
+// Await waits until n messages were taken.
+func (p *Platform) Await(ctx context.Context, n int) ([]Message, error) {
+	for {
+		p.mu.Lock()
+		all, changed := slices.Clone(p.messages), p.changed
+		p.mu.Unlock()
+		if len(all) >= n {
+			return all, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return all, fmt.Errorf("waiting for message %d: %w", n, context.Cause(ctx))
+		}
+	}
 }
 
 // Messages are those that were taken.
