@@ -32,6 +32,15 @@ const (
 	replyWindow   = 24 * time.Hour
 )
 
+// budget is Meta's: to one person 45 messages at once and one every 6 seconds
+// then; for the number 80 a second, of which some are left for what comes in.
+func budget() channels.Budget {
+	return channels.Budget{
+		Chat:    channels.Rate{Sends: 45, Per: 45 * 6 * time.Second},
+		Account: channels.Rate{Sends: 70, Per: time.Second},
+	}
+}
+
 // Adapter is one business number.
 type Adapter struct {
 	cfg    Config
@@ -67,7 +76,7 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 // Capabilities are the same in all private chats. Groups take no buttons.
 func (a *Adapter) Capabilities(chat channels.Chat) channels.Capabilities {
 	c := channels.Capabilities{
-		TextMax: textMax, Unit: channels.UnitUTF16, Markup: channels.MarkupWhatsApp, ReplyWindow: replyWindow,
+		TextMax: textMax, Unit: channels.UnitUTF16, Markup: channels.MarkupWhatsApp, ReplyWindow: replyWindow, Budget: budget(),
 	}
 	if a.cfg.MarkRead {
 		c.Typing = typingLife
