@@ -85,7 +85,7 @@ func newRoot(s streams) *cobra.Command {
 	})
 	for _, c := range []func(streams) *cobra.Command{
 		newServe, newChat, newCheck, newTools, newInit, newVersion, newMigrate,
-		newConfirmations, newChats, newAudit, newOutbox, newHealth,
+		newConfirmations, newChats, newAudit, newOutbox, newWebhooks, newHealth,
 	} {
 		cmd := c(s)
 		checkArgs(cmd)
