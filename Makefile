@@ -4,11 +4,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS  := -s -w -X main.version=$(VERSION)
+REVISION ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.revision=$(REVISION)
 GOLANGCI ?= go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # How often the crash tests kill the daemon.
-CRASH_ROUNDS ?= 40
+ROUNDS ?= 40
 # Extra flags for go test, such as -run or -v.
 TESTFLAGS ?=
 
@@ -29,8 +30,18 @@ run: ## start the daemon from the source
 build: ## one static binary in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/parley ./cmd/parley
 
+# The systems beside Linux that a release is built for.
+CROSS := darwin/arm64 windows/amd64
+
+.PHONY: cross
+cross: ## compile for other systems, tests included
+	@for os in $(CROSS); do echo "cross $$os"; \
+		CGO_ENABLED=0 GOOS=$${os%/*} GOARCH=$${os#*/} go build -o /dev/null ./cmd/parley && \
+		CGO_ENABLED=0 GOOS=$${os%/*} GOARCH=$${os#*/} go vet ./... || exit 1; \
+	done
+
 .PHONY: setup
-setup: ## install what the tests need (Debian, as root): PostgreSQL, Chromium, Node.js, gcc
+setup: ## install what the tests need (Debian, as root): PostgreSQL, Chromium, Node.js, gcc, promtool
 	@.ci/setup
 
 .PHONY: test
@@ -54,8 +65,9 @@ bench: ## benchmarks
 	go test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./...
 
 .PHONY: crash
-crash: ## kill the daemon at every commit and CRASH_ROUNDS times more, and count what was lost
-	go test ./e2e/crash -count=1 -timeout 60m -v -rounds=$(CRASH_ROUNDS) -scale $(TESTFLAGS) \
+crash: ## kill the daemon at every commit and ROUNDS times more, and count what was lost
+	go test ./internal/store/sqlite -count=1 -run '/parked_questions' -v $(TESTFLAGS)
+	go test ./e2e/crash -count=1 -timeout 60m -v -rounds=$(ROUNDS) -scale $(TESTFLAGS) \
 		| grep -vE '^( *--- PASS: .*/|=== )'; exit $${PIPESTATUS[0]}
 
 .PHONY: fmt
