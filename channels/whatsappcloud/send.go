@@ -65,7 +65,8 @@ type outTemplate struct {
 }
 
 type outLanguage struct {
-	Code string `json:"code"`
+	Policy string `json:"policy"`
+	Code   string `json:"code"`
 }
 
 type outComponent struct {
@@ -158,7 +159,7 @@ func (a *Adapter) draft(part channels.Part) outMessage {
 // template carries the text in the template's one variable, which may hold no
 // line break and no run of spaces.
 func (a *Adapter) template(text string) *outTemplate {
-	t := &outTemplate{Name: a.cfg.Template.Name, Language: outLanguage{Code: a.cfg.Template.Lang}}
+	t := &outTemplate{Name: a.cfg.Template.Name, Language: outLanguage{Policy: "deterministic", Code: a.cfg.Template.Lang}}
 	if a.cfg.Template.Bare {
 		return t
 	}

@@ -43,7 +43,8 @@ type request struct {
 	Template *struct {
 		Name     string `json:"name"`
 		Language struct {
-			Code string `json:"code"`
+			Policy string `json:"policy"`
+			Code   string `json:"code"`
 		} `json:"language"`
 		Components []struct {
 			Type       string `json:"type"`
@@ -190,8 +191,8 @@ func checkInteractive(in request, m Message, group bool) (Message, int, string) 
 
 func checkTemplate(in request, m Message) (Message, int, string) {
 	t := in.Template
-	if t == nil || in.Text != nil || in.Interactive != nil || t.Name == "" || t.Language.Code == "" {
-		return m, 132001, "template name and language are required"
+	if t == nil || in.Text != nil || in.Interactive != nil || t.Name == "" || t.Language.Code == "" || t.Language.Policy != "deterministic" {
+		return m, 132001, "template name, language and its policy are required"
 	}
 	m.Template = t.Name
 	for _, c := range t.Components {
