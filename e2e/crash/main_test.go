@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package crash holds the daemon to its promise: nothing lost, nothing twice
 // (behaviour G1 to G8, B26, B27), whenever it is killed.
 //
