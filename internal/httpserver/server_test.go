@@ -213,7 +213,7 @@ func TestServer_Stream(t *testing.T) {
 	ended := make(chan error, 1)
 	more := make(chan struct{})
 	// Deadlines far shorter than the stream lives.
-	cfg := Config{ReadTimeout: 20 * time.Millisecond, WriteTimeout: time.Millisecond, HeaderTimeout: 20 * time.Millisecond}
+	cfg := Config{ReadTimeout: 400 * time.Millisecond, WriteTimeout: time.Millisecond, HeaderTimeout: 400 * time.Millisecond}
 	s := start(t, cfg, Deps{Pages: []Page{{"/chat/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)
 		write := func(s string) {
@@ -238,7 +238,7 @@ func TestServer_Stream(t *testing.T) {
 		t.Fatalf("first event: %q", lines.Text())
 	}
 	// Past every deadline of an ordinary request.
-	<-time.After(100 * time.Millisecond)
+	<-time.After(500 * time.Millisecond)
 	select {
 	case err := <-ended:
 		t.Fatalf("the stream ended by itself: %v", err)
