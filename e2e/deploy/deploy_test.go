@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package deploy holds what is in deploy/, and the Dockerfile, to the program:
 // that tools take the files (promtool, systemd-analyze), that every metric,
 // label, path and port in them exists, and that the alerts fire and stay quiet
