@@ -45,7 +45,7 @@ func (b *bot) start() {
 		b.t.Cleanup(func() {
 			b.stop()
 			if b.t.Failed() {
-				b.t.Logf("the bot's log ends so:\n%s", b.logs.tail(6000))
+				b.t.Logf("the bot's log ends so:\n%s", b.logs.tail(2500))
 			}
 		})
 	}

@@ -83,6 +83,8 @@ func (c *terminal) shown(who person) (out []message) {
 	return out
 }
 
-func (c *terminal) caps() channels.Capabilities { return c.adapter.Capabilities(channels.Chat{ID: "1"}) }
-func (c *terminal) calls() []call               { return nil }
-func (c *terminal) wrong() []string             { return nil }
+func (c *terminal) caps() channels.Capabilities {
+	return c.adapter.Capabilities(channels.Chat{ID: "1"})
+}
+func (c *terminal) calls() []call   { return nil }
+func (c *terminal) wrong() []string { return nil }

@@ -118,6 +118,11 @@ func (c *talk) asks(head, tail, hint string) message {
 	if n := len(m.buttons); c.p.caps().Buttons != nil && n != 2 || c.p.caps().Buttons == nil && n != 0 {
 		c.fatalf("the question has %d buttons", n)
 	}
+	// A word counts as an answer once the platform's receipt is saved (B27):
+	// people read for longer than that takes.
+	if !until(c.t.Context(), func() bool { return len(c.bot.column(`SELECT token FROM wait WHERE state='pending' AND delivered_at>0`)) == 1 }) {
+		c.fatalf("the question never counted as sent")
+	}
 	return m
 }
 
@@ -200,7 +205,7 @@ func (c *talk) stale() {
 
 func (c *talk) repeat() {
 	c.p.say(c.who, "order 5")
-	q := c.asks("Heads-up: I already did «Place order» a moment ago (result: order: 2). Confirming will do it again.\n"+
+	q := c.asks("Heads-up: I already did «Place order» a moment ago (result: Order: 2). Confirming will do it again.\n"+
 		"About to: Place order\n• 5 × coffee\nDo you confirm?", "", " (yes/no)")
 	c.answer(q, 1, "no thanks")
 	c.wants("I left it.")
@@ -222,7 +227,7 @@ func (c *talk) reset() {
 }
 
 func (c *talk) language() {
-	c.say("/lang es", "A partir de ahora escribo en español.")
+	c.say("/lang es", "De ahora en adelante escribiré en español.")
 	c.p.say(c.who, "order 6")
 	q := c.asks("Voy a: Crear pedido\n• 6 × coffee\n¿Confirmas?", "", " (sí/no)")
 	c.answer(q, 0, "sí, claro")

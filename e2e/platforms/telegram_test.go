@@ -88,6 +88,8 @@ func (p *telegramPeople) shown(who person) (out []message) {
 	return out
 }
 
-func (p *telegramPeople) caps() channels.Capabilities { return p.adapter.Capabilities(channels.Chat{ID: "1"}) }
-func (p *telegramPeople) calls() []call               { return p.seen("") }
-func (p *telegramPeople) wrong() []string             { return p.fake.Violations() }
+func (p *telegramPeople) caps() channels.Capabilities {
+	return p.adapter.Capabilities(channels.Chat{ID: "1"})
+}
+func (p *telegramPeople) calls() []call   { return p.seen("") }
+func (p *telegramPeople) wrong() []string { return p.fake.Violations() }

@@ -157,6 +157,8 @@ func (v *visitors) shown(who person) (out []message) {
 	}
 }
 
-func (v *visitors) caps() channels.Capabilities { return v.adapter.Capabilities(channels.Chat{ID: "1"}) }
-func (v *visitors) calls() []call               { return nil }
-func (v *visitors) wrong() []string             { return nil }
+func (v *visitors) caps() channels.Capabilities {
+	return v.adapter.Capabilities(channels.Chat{ID: "1"})
+}
+func (v *visitors) calls() []call   { return nil }
+func (v *visitors) wrong() []string { return nil }

@@ -92,8 +92,10 @@ func (p *whatsappPeople) shown(who person) (out []message) {
 	return out
 }
 
-func (p *whatsappPeople) caps() channels.Capabilities { return p.adapter.Capabilities(channels.Chat{ID: "1"}) }
-func (p *whatsappPeople) calls() []call               { return p.seen("") }
+func (p *whatsappPeople) caps() channels.Capabilities {
+	return p.adapter.Capabilities(channels.Chat{ID: "1"})
+}
+func (p *whatsappPeople) calls() []call { return p.seen("") }
 
 func (p *whatsappPeople) wrong() (out []string) {
 	for _, c := range p.calls() {
