@@ -72,7 +72,7 @@ func (c *cutter) guard(s *sheet) {
 }
 
 func (c *cutter) keep(from, to int) {
-	if c.length(from, to) > c.limit {
+	if from >= to || c.length(from, to) > c.limit {
 		return
 	}
 	for i := from + 1; i < to; i++ {

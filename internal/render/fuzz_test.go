@@ -19,7 +19,7 @@ func seeds(f *testing.F) {
 		"# A *b* `c`\n> q **w\n> e** r\n>\n> ```\n> x\n> ```", "| a | b |\n|---|:-:|\n| `x|y` | [l](http://m_n_o) |\n| 1 |", "1. a\n\n   b\n2) c\n   - d *e*f* g",
 		"***a* b** *a **b** c* **a**_b_ ~~x~~`y```z`` `a`b` \\*x\\* &lt;b&gt; <b>x<i>y</b>z</i><br>", "[a]: http://b\n\n[c]: <d> 'e'\n[a] [c][] ![i](j)",
 		"**https://a.b/c_d**e http://x.y_z*w* <http://q.r> <a@b.c> [http://g.h](http://evil) [a]b](http://c(d)e)", "* * *\n- - -\n+ - 1. x\n#\n>\n>>> y",
-		"*_~` a* _b c_ ~d ``` e", "2*3*4 snake_case _x_y *\u200b* `a", strings.Repeat("**a** ", 60), strings.Repeat("> ", 30) + "x", "a&#10;# b &#42;c&#42; &#x1b;",
+		"*_~` a* _b c_ ~d ``` e", "2*3*4 snake_case _x_y *\u200b* `a", strings.Repeat("**a** ", 60), strings.Repeat("> ", 30) + "x", "a&#10;# b &#42;c&#42; &#x1b;", "*\u200b* ", "**\u200b*", "0*0[]( []()", "0 `" + strings.Repeat("0", 70) + " \u00a0" + strings.Repeat("1", 60) + "`",
 	} {
 		for _, limit := range []uint16{1, 4, 8, 20, 33, 70, 90, 150} {
 			f.Add(text, limit, uint8(limit))

@@ -36,7 +36,7 @@ func pieces(s *sheet, m channels.Markup, limit int, unit channels.TextUnit) []Re
 	d := roomy(m, limit)
 	first := s.first()
 	if r, cost := one(s, d, first, len(s.text), limit, unit); limit <= 0 || cost <= limit {
-		if blank(r.Text) {
+		if blank(s.text) {
 			return nil
 		}
 		return []Rendered{r}
@@ -55,7 +55,7 @@ func pieces(s *sheet, m channels.Markup, limit int, unit channels.TextUnit) []Re
 		if cost > limit {
 			r = Rendered{Text: s.text[start:end]}
 		}
-		if !blank(r.Text) {
+		if !blank(s.text[start:end]) {
 			parts = append(parts, r)
 		}
 		start, budget = c.skip(end), limit

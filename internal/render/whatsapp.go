@@ -27,7 +27,7 @@ func (whatsapp) begin(w *writer, path []*style) {
 func (whatsapp) open(w *writer, s *style) {
 	m := whatsappMark(s.kind)
 	first, last := w.ends(s)
-	if m == "" || alnum(w.before()) || alnum(w.after(s)) || strings.IndexByte(whatsappMarks, first) >= 0 || strings.IndexByte(whatsappMarks, last) >= 0 {
+	if m == "" || alnum(w.before()) || alnum(w.after(s)) || !markable(first) || !markable(last) {
 		w.leaveOut(s)
 		return
 	}
@@ -35,6 +35,9 @@ func (whatsapp) open(w *writer, s *style) {
 }
 
 func (whatsapp) close(w *writer, s *style) { w.mark(whatsappMark(s.kind)) }
+
+// markable tells whether a mark counts beside r within its style.
+func markable(r rune) bool { return visible(r) && !strings.ContainsRune(whatsappMarks, r) }
 
 const whatsappMarks = "*_~`"
 
@@ -57,7 +60,7 @@ func (d whatsapp) leaf(w *writer, s *style, text string) {
 		w.raw(text)
 	case s.kind == pre:
 		w.raw("```\n" + unfenced(text) + "\n```")
-	case strings.Contains(text, "`") || alnum(w.before()) || alnum(w.after(s)):
+	case strings.Contains(text, "`") || strings.TrimFunc(text, unicode.IsSpace) != text || alnum(w.before()) || alnum(w.after(s)):
 		d.text(w, text)
 	default:
 		w.mark("`")

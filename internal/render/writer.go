@@ -130,13 +130,14 @@ func (w *writer) mark(m string) {
 	w.last = m[len(m)-1]
 }
 
-// ends are the first and the last byte of the stretch of s that begins here.
-func (w *writer) ends(s *style) (first, last byte) {
+// ends are the first and the last character of the stretch of s that begins
+// here.
+func (w *writer) ends(s *style) (first, last rune) {
+	first, _ = utf8.DecodeRuneInString(w.toks[w.i].text)
 	for i := w.i; i < len(w.toks) && slices.Contains(w.toks[i].path, s); i++ {
-		text := w.toks[i].text
-		last = text[len(text)-1]
+		last, _ = utf8.DecodeLastRuneInString(w.toks[i].text)
 	}
-	return w.toks[w.i].text[0], last
+	return first, last
 }
 
 // addresses are those that lie within the token at hand, by offsets in it.
