@@ -10,6 +10,9 @@ GOLANGCI ?= go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.
 
 # How often the crash tests kill the daemon.
 ROUNDS ?= 40
+# The platforms' own machine-readable documents, where they lie beside the
+# clone: what is sent to the fakes is held to them then.
+export PARLEY_SPECS ?= $(realpath ../shared/specs)
 # Extra flags for go test, such as -run or -v.
 TESTFLAGS ?=
 

@@ -120,7 +120,9 @@ func (c *talk) asks(head, tail, hint string) message {
 	}
 	// A word counts as an answer once the platform's receipt is saved (B27):
 	// people read for longer than that takes.
-	if !until(c.t.Context(), func() bool { return len(c.bot.column(`SELECT token FROM wait WHERE state='pending' AND delivered_at>0`)) == 1 }) {
+	if !until(c.t.Context(), func() bool {
+		return len(c.bot.column(`SELECT token FROM wait WHERE state='pending' AND delivered_at>0`)) == 1
+	}) {
 		c.fatalf("the question never counted as sent")
 	}
 	return m
