@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -84,10 +85,9 @@ func (m *model) results() []llm.Result {
 	if len(reqs) == 0 {
 		return nil
 	}
-	msgs := reqs[len(reqs)-1].Messages
-	for i := len(msgs) - 1; i >= 0; i-- {
-		if msgs[i].Role == llm.RoleTool {
-			return msgs[i].Results
+	for _, m := range slices.Backward(reqs[len(reqs)-1].Messages) {
+		if m.Role == llm.RoleTool {
+			return m.Results
 		}
 	}
 	return nil
@@ -100,7 +100,7 @@ func says(text string) answer {
 	}
 }
 
-// calls asks for tools: name, arguments, name, arguments …
+// calls asks for tools: name, arguments, name, arguments, and so on.
 func calls(nameArgs ...string) answer {
 	return func(context.Context, llm.Request) (llm.Response, error) {
 		r := llm.Response{Stop: llm.StopCalls}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,9 +60,5 @@ func (h *health) down(name string, err error) {
 func (h *health) states() map[string]httpserver.ChannelState {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := make(map[string]httpserver.ChannelState, len(h.state))
-	for k, v := range h.state {
-		out[k] = v
-	}
-	return out
+	return maps.Clone(h.state)
 }

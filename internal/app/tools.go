@@ -117,7 +117,7 @@ func declared(c config.Tool, guard *egress.Guard, log *slog.Logger) (tool.Tool, 
 		return t, errors.New("confirm_when, confirm_lines and confirm_message are not available for declared tools in this build: write the tool as a script")
 	}
 	if c.HTTP == nil {
-		return t, errors.New("needs http:")
+		return t, errors.New("needs the section http")
 	}
 	hc := httptool.Config{
 		Name: c.Name, Method: c.HTTP.Method, URL: c.HTTP.URL, Headers: c.HTTP.Headers, Bind: c.HTTP.Bind,
