@@ -89,7 +89,10 @@ func (b *bot) file() string {
 	if !strings.Contains(b.more, "model:") {
 		y.WriteString("model: {provider: script, script: model.yaml}\n")
 	}
-	fmt.Fprintf(&y, "bot: {name: bot}\nlimits: {per_user: 100000/1m, queue_per_chat: 1000}\n%s\nchannels:\n", b.more)
+	if !strings.Contains(b.more, "limits:") {
+		y.WriteString("limits: {per_user: 100000/1m, queue_per_chat: 1000}\n")
+	}
+	fmt.Fprintf(&y, "bot: {name: bot}\n%s\nchannels:\n", b.more)
 	for _, p := range b.on {
 		y.WriteString("  " + p.yaml(b.allow...) + "\n")
 	}
