@@ -120,3 +120,11 @@ type CardEncoder interface {
 	// EncodeCards returns the JSON of the request's field that holds them.
 	EncodeCards(tools []Card) (json.RawMessage, error)
 }
+
+// Checker is a Provider that can tell, without asking for an answer, whether
+// its address, its key and its model are good (parley check --live).
+type Checker interface {
+	// Check asks the API about the model. tools says whether it is to take
+	// any: one that can't is an *Error of class NoTools.
+	Check(ctx context.Context, tools bool) error
+}
