@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,14 +42,14 @@ func serve(cmd *cobra.Command, cfg *config.Config) error {
 		Fatal: func(err error) { cancel(fatalError{err}) },
 	})
 	if err != nil {
-		return usageError{err}
+		return early(cmd, log, usageError{err})
 	}
 	a, err := app.New(ctx, bot, true)
 	if err != nil {
-		return errors.Join(err, bot.Close(ctx))
+		return early(cmd, log, errors.Join(err, closeBot(bot, cfg)))
 	}
 	if err := a.Start(ctx); err != nil {
-		return errors.Join(err, stopApp(a, cfg))
+		return early(cmd, log, errors.Join(err, stopApp(a, cfg)))
 	}
 	log.Info("listening", "addr", a.Addr(), "version", version)
 	if cfg.Demo {
@@ -70,12 +71,33 @@ type fatalError struct{ error }
 
 func (e fatalError) Unwrap() error { return e.error }
 
+// early is why the daemon didn't start. That it was told to stop meanwhile is
+// no failure, whatever the interruption looked like where it was met.
+func early(cmd *cobra.Command, log *slog.Logger, err error) error {
+	if cmd.Context().Err() == nil {
+		return err
+	}
+	log.Info("stopped while starting", "err", err)
+	return nil
+}
+
 func stopApp(a *app.App, cfg *config.Config) error {
+	ctx, cancel := stopContext(cfg)
+	defer cancel()
+	return a.Stop(ctx)
+}
+
+func closeBot(bot *app.Bot, cfg *config.Config) error {
+	ctx, cancel := stopContext(cfg)
+	defer cancel()
+	return bot.Close(ctx)
+}
+
+// stopContext bounds a stop. It isn't the process's, which has ended by then.
+func stopContext(cfg *config.Config) (context.Context, context.CancelFunc) {
 	limit := cfg.Server.ShutdownTimeout
 	if limit <= 0 {
 		limit = 20 * time.Second
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	return a.Stop(ctx)
+	return context.WithTimeout(context.Background(), limit)
 }
