@@ -209,7 +209,7 @@ func TestText_Hostile(t *testing.T) {
 			text := strings.Repeat(unit, 8000/len(unit))
 			for _, m := range markupsAll() {
 				for i, p := range Text(text, channels.Capabilities{Markup: m, TextMax: 2000}) {
-					read(t, p, m, channels.UnitRune, addressesOf(text))
+					read(t, p, m, channels.UnitRune, rawIn(lay(text, dialectOf(m).traits())))
 					if Length(p.Plain, channels.UnitRune) > 2000 {
 						t.Errorf("%q part %d is too long", m, i)
 					}
