@@ -150,6 +150,7 @@ func (a *App) join(serve bool) (err error) {
 // work does one lane's turn and gives the lane back, whatever came of it.
 func (a *App) work(ctx context.Context, l lease.Lane) (bool, error) {
 	more, err := a.attempt(ctx, l)
+	a.worked.Add(1)
 	a.wakeAudit()
 	return more, errors.Join(err, a.st.Release(context.WithoutCancel(ctx), l))
 }
@@ -165,7 +166,6 @@ func (a *App) attempt(ctx context.Context, l lease.Lane) (bool, error) {
 		return false, err
 	}
 	more, err := a.engine.Work(ctx, l)
-	a.worked.Add(1)
 	return more, errors.Join(err, a.st.Alone(context.WithoutCancel(ctx), ""))
 }
 
