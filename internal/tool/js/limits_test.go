@@ -28,7 +28,7 @@ export const tools = {
 
 func TestRun_A5_NothingOutlivesItsTime(t *testing.T) { //nolint:tparallel // one after the other, each measures its time
 	t.Parallel()
-	m := script(t, runaways, Options{Grace: 10 * time.Second})
+	m := script(t, runaways, Options{Grace: 2 * time.Second})
 	for _, name := range []string{"spin", "spinCaught", "microtasks", "timers", "redos", "deaf"} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
