@@ -133,7 +133,7 @@ func (d botAPI) anyOf(at string, types []string, v any) (problems []string) {
 func (d botAPI) is(at, typ string, v any) []string {
 	wrong := []string{fmt.Sprintf("%s is no %s: %.60v", at, typ, v)}
 	text, inForm := v.(formText)
-	ok := true
+	var ok bool
 	switch typ {
 	case "String":
 		if _, ok = v.(string); inForm {

@@ -27,10 +27,10 @@ type talk struct {
 // by their capabilities.
 func TestConversation(t *testing.T) {
 	t.Parallel()
-	for name, make := range open() {
+	for name, on := range open() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := make(t)
+			p := on(t)
 			c := &talk{t: t, p: p, mind: newMind(), shop: &shop{}, who: 1}
 			c.bot = &bot{t: t, on: []platform{p}, allow: []person{1}, model: c.mind}
 			c.bot.tools = append(c.bot.tools, placeOrder(c.shop))

@@ -11,7 +11,7 @@ import (
 // TestPresses_B20_AckedWhileTheModelIsSlow: every worker waits for a model
 // that doesn't answer, and presses come 200 a second. Each is acknowledged
 // exactly once, and soon: what follows on the answer comes later.
-func TestPresses_B20_AckedWhileTheModelIsSlow(t *testing.T) {
+func TestPresses_B20_AckedWhileTheModelIsSlow(t *testing.T) { //nolint:tparallel // one after the other: they are measured
 	t.Parallel()
 	const (
 		askers, workers, presses = 40, 8, 600
@@ -22,7 +22,7 @@ func TestPresses_B20_AckedWhileTheModelIsSlow(t *testing.T) {
 	)
 	for _, mode := range []string{"polling", "webhook"} {
 		t.Run(mode, func(t *testing.T) {
-			p := newTelegram(t, mode) // one after the other: they are measured
+			p := newTelegram(t, mode)
 			released := make(chan struct{})
 			m := newMind()
 			m.stuck = released

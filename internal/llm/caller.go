@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -107,9 +109,7 @@ func (c *Caller) exchange(ctx context.Context, x Exchange) error {
 	if err != nil {
 		return err
 	}
-	for name, values := range x.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, x.Header)
 	if x.Body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

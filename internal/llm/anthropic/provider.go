@@ -109,7 +109,9 @@ func (p *Provider) Check(ctx context.Context, _ bool) error {
 	return p.caller.Do(ctx, llm.Exchange{
 		URL: p.base.JoinPath("v1", "models", url.PathEscape(p.model)).String(), Header: p.header(), Refused: p.refused,
 		Read: func(r io.Reader) error {
-			var m struct{ ID string }
+			var m struct {
+				ID string `json:"id"`
+			}
 			if err := json.NewDecoder(r).Decode(&m); err != nil || m.ID == "" {
 				return p.caller.Fail(llm.BadRequest, 0, "reading the model's description", "it isn't one; base_url may be wrong")
 			}

@@ -164,7 +164,7 @@ func (p *Provider) Check(ctx context.Context, _ bool) error {
 		URL: p.root.String(), Header: p.header(), Refused: p.refused,
 		Read: func(r io.Reader) error {
 			var m struct {
-				Name    string
+				Name    string   `json:"name"`
 				Methods []string `json:"supportedGenerationMethods"`
 			}
 			if err := json.NewDecoder(r).Decode(&m); err != nil || m.Name == "" {

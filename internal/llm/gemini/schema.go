@@ -174,14 +174,14 @@ func (c *cleaner) types(in, out object, depth int) {
 	case len(names) == 1:
 		out["type"] = strings.ToUpper(names[0])
 	case len(names) > 1:
-		var any []any
+		var each []any
 		for _, n := range names {
 			one := maps.Clone(in)
 			one["type"] = n
 			delete(one, "description")
-			any = append(any, c.clean(one, depth+1))
+			each = append(each, c.clean(one, depth+1))
 		}
-		out["anyOf"] = any
+		out["anyOf"] = each
 	case in["properties"] != nil:
 		out["type"] = "OBJECT"
 	case in["items"] != nil:

@@ -113,8 +113,8 @@ func (p *Provider) Check(ctx context.Context, tools bool) error {
 		URL: p.base.JoinPath("api", "show").String(), Header: p.header(), Body: body, Refused: p.refused,
 		Read: func(r io.Reader) error {
 			var m struct {
-				Details      json.RawMessage
-				Capabilities []string
+				Details      json.RawMessage `json:"details"`
+				Capabilities []string        `json:"capabilities"`
 			}
 			const doing = "reading the model's capabilities"
 			switch err := json.NewDecoder(r).Decode(&m); {
