@@ -99,5 +99,11 @@ generate-check: ## fail on generated files that are out of date
 	after="$$(git diff HEAD | sha256sum; git ls-files -o --exclude-standard)"; \
 	if [ "$$before" != "$$after" ]; then echo "go generate changes files; run it and commit:"; git status --short; exit 1; fi
 
+.PHONY: vuln
+vuln: ## known vulnerabilities in what is linked, where vuln.go.dev can be reached
+	@if curl -sfI --max-time 10 -o /dev/null https://vuln.go.dev/index/db.json 2>/dev/null; \
+	then go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...; \
+	else echo "vuln.go.dev can't be reached: not checked"; fi
+
 .PHONY: check
 check: fmt-check lint tidy-check generate-check ## all checks but the tests
