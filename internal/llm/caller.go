@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
