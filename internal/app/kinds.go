@@ -54,7 +54,9 @@ func Kinds() config.Options {
 	for _, k := range channelKinds() {
 		o.ChannelKinds = append(o.ChannelKinds, k.kind)
 	}
-	o.Providers = append(o.Providers, "openai", "script")
+	for _, k := range providerKinds() {
+		o.Providers = append(o.Providers, k.kind)
+	}
 	for _, p := range config.Presets() {
 		o.Providers = append(o.Providers, p.Name)
 	}

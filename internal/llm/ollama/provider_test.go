@@ -91,7 +91,7 @@ func TestGenerate_WireForm(t *testing.T) {
 	if _, err := p.Generate(t.Context(), step(), nil); err != nil {
 		t.Fatal(err)
 	}
-	want := sent{"POST /api/chat", `{"model":"m:7b","messages":[{"role":"system","content":"Be brief.\n\n\n\nToday is Monday."},{"role":"user","content":"\u003ctwo\u003e croissants"},` +
+	want := sent{"POST /api/chat", `{"model":"m:7b","messages":[{"role":"system","content":"Be brief.\n\nToday is Monday."},{"role":"user","content":"\u003ctwo\u003e croissants"},` +
 		`{"role":"assistant","content":"Well:","tool_calls":[{"id":"call00001","function":{"name":"order","arguments":{"n":2}}},{"id":"call00002","function":{"name":"order","arguments":{"invalid_json":"{"}}}]},` +
 		`{"role":"tool","content":"P-1","tool_name":"order","tool_call_id":"call00001"},{"role":"tool","content":"{\"error\":\"no_result\"}","tool_name":"order","tool_call_id":"call00002"},` +
 		`{"role":"user","content":"quick"}],` +

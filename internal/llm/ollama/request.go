@@ -3,6 +3,7 @@ package ollama
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/parley-bot/parley/internal/llm"
@@ -65,7 +66,8 @@ func (p *Provider) encode(req llm.Request, stream bool) ([]byte, error) {
 	if req.MaxTokens > 0 {
 		wire.Options = &options{req.MaxTokens}
 	}
-	if system := strings.Join(req.System, "\n\n"); system != "" {
+	parts := slices.DeleteFunc(slices.Clone(req.System), func(s string) bool { return strings.TrimSpace(s) == "" })
+	if system := strings.Join(parts, "\n\n"); system != "" {
 		wire.Messages = append(wire.Messages, wireMessage{Role: "system", Content: system})
 	}
 	ids := 0
