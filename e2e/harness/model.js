@@ -1,5 +1,5 @@
-// A model API of others' making (aimock speaks OpenAI's), and the bakery on
-// it. What it answers is set by each test; what it was sent is in its journal.
+// A model API of others' making (aimock speaks those of OpenAI, Anthropic,
+// Gemini and Ollama), and the bakery on it. What it answers is set by each test; what it was sent is in its journal.
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,28 +9,31 @@ import { root, serve } from './bot.js';
 const key = 'key-of-the-model-4f1c';
 
 // The folder's scripts are the demo's, its configuration has another model.
-const config = (port) => `
+const config = (port, providers) => `
 bot: {name: La Espiga, lang: en, persona: "You are the assistant of La Espiga, a small bakery."}
-model:
-  provider: openai
-  name: gpt-5-mini
-  base_url: http://127.0.0.1:${port}/v1
-  api_key: \${MODEL_KEY}
-  timeout: 5s
-  max_tokens: 300
+model: ${JSON.stringify({ ...member(port, providers[0]), fallback: providers.slice(1).map((p) => member(port, p)) })}
 tools: {scripts: [tools.ts]}
 channels: {web: {kind: webchat}}
 `;
 
-// modelled starts both and returns {bot, model}.
-export async function modelled(t, answers) {
+// names are the models, each of which is asked for by its provider's API.
+export const names = { openai: 'gpt-5-mini', anthropic: 'claude-sonnet-4-5', gemini: 'gemini-2.5-flash', ollama: 'qwen3' };
+
+const member = (port, provider) => ({
+  provider, name: names[provider], base_url: `http://127.0.0.1:${port}${provider === 'openai' ? '/v1' : ''}`,
+  api_key: '${MODEL_KEY}', timeout: '5s', max_tokens: 300,
+});
+
+// modelled starts both and returns {bot, model}. providers are the model and
+// its fallbacks.
+export async function modelled(t, answers, providers = ['openai']) {
   const model = new LLMock({ port: 0, host: '127.0.0.1', strict: true, auth: { apiKeys: [key] } });
   for (const [match, response, options] of answers) model.on(match, response, options);
   await model.start();
   t.after(() => model.stop());
   const bot = await serve(t, {
     files: {
-      'parley.yaml': config(model.port),
+      'parley.yaml': config(model.port, providers),
       'tools.ts': await readFile(path.join(root, 'configs/bakery/tools.ts'), 'utf8'),
     },
     env: { MODEL_KEY: key },
