@@ -23,16 +23,18 @@ import (
 
 // bot is what serve runs, but for its model and one tool.
 type bot struct {
-	t     *testing.T
-	dir   string
-	more  string // YAML
-	on    []platform
-	allow []person
-	model turn.Model
-	tools []tool.Tool
-	logs  *logs
-	// changed runs before each start, with the configuration.
-	opts func(*app.Options)
+	t    *testing.T
+	dir  string
+	more string // YAML
+	// server is more of the key server, "" or with a comma before.
+	server string
+	on     []platform
+	allow  []person
+	model  turn.Model
+	tools  []tool.Tool
+	logs   *logs
+	opts   func(*app.Options)
+	built  *app.Bot
 
 	app *app.App
 }
@@ -51,7 +53,7 @@ func (b *bot) start() {
 	}
 	opts := app.Options{
 		Version: "test", Model: b.model, Tools: b.tools, In: strings.NewReader(""), Out: io.Discard,
-		Log: slog.New(slog.NewJSONHandler(b.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Log: newLogger(b.logs),
 	}
 	for _, p := range b.on {
 		if term, ok := p.(*terminal); ok {
@@ -66,11 +68,10 @@ func (b *bot) start() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	made, err := app.Build(ctx, cfg, opts)
-	if err != nil {
+	if b.built, err = app.Build(ctx, cfg, opts); err != nil {
 		b.t.Fatal(err)
 	}
-	if b.app, err = app.New(ctx, made, true); err != nil {
+	if b.app, err = app.New(ctx, b.built, true); err != nil {
 		b.t.Fatal(err)
 	}
 	if err := b.app.Start(ctx); err != nil {
@@ -85,7 +86,8 @@ func (b *bot) start() {
 func (b *bot) file() string {
 	b.t.Helper()
 	var y strings.Builder
-	fmt.Fprintf(&y, "store: {url: %q}\nserver: {listen: 127.0.0.1:0, public_url: https://bot.example.com}\n", "sqlite://"+filepath.Join(b.dir, "parley.db"))
+	fmt.Fprintf(&y, "store: {url: %q}\nserver: {listen: 127.0.0.1:0, public_url: https://bot.example.com%s}\n",
+		"sqlite://"+filepath.Join(b.dir, "parley.db"), b.server)
 	if !strings.Contains(b.more, "model:") {
 		y.WriteString("model: {provider: script, script: model.yaml}\n")
 	}
@@ -172,6 +174,10 @@ func memoryDir(t *testing.T) string {
 		}
 	})
 	return dir
+}
+
+func newLogger(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // logs keeps the log.

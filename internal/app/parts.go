@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -92,7 +93,10 @@ func (a *App) runChannel(ctx context.Context, in instance) {
 func protect(fn func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
+			err = fmt.Errorf("the channel panicked with a %T", r) // the value may hold a credential
+			if re, ok := r.(runtime.Error); ok {
+				err = fmt.Errorf("the channel panicked: %w", re)
+			}
 		}
 	}()
 	return fn()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -18,7 +19,14 @@ type PanicError struct {
 	Stack []byte
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("the tool panicked: %v", e.Value) }
+// Error tells what the runtime found, and of any other value its type only: it
+// may hold a credential or quote what a person wrote.
+func (e *PanicError) Error() string {
+	if re, ok := e.Value.(runtime.Error); ok {
+		return "the tool panicked: " + re.Error()
+	}
+	return fmt.Sprintf("the tool panicked with a %T", e.Value)
+}
 
 // DefaultGrace is how long a run may take to come back once it was aborted.
 const DefaultGrace = 500 * time.Millisecond

@@ -179,3 +179,26 @@ func TestFail(t *testing.T) {
 		t.Errorf("%s", r.Value)
 	}
 }
+
+// What a panic carries may be a credential or a person's words.
+func TestPanicError_TellsTypesNotValues(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		value func() any
+		want  string
+	}{
+		{"text", func() any { return "key-1234" }, "the tool panicked with a string"},
+		{"error", func() any { return errors.New("postgres://user:key-1234@db") }, "the tool panicked with a *errors.errorString"},
+		{"runtime", func() (v any) {
+			defer func() { v = recover() }()
+			var m map[string]int
+			m["key-1234"] = 1
+			return nil
+		}, "the tool panicked: assignment to entry in nil map"},
+	} {
+		if got := (&PanicError{Value: tt.value()}).Error(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -202,7 +203,7 @@ func (t *run) aside(ctx context.Context, fn func(context.Context) error) (err er
 	defer cancel()
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
+			err = &tool.PanicError{Value: r, Stack: debug.Stack()}
 		}
 	}()
 	return fn(ctx)

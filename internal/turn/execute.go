@@ -124,13 +124,17 @@ func (t *run) judge(ctx context.Context, c *callState, tl *tool.Tool, res tool.R
 	unsafe := tl == nil || tl.Effect == tool.Unsafe || tl.Effect == ""
 	lost := ctx.Err() != nil && res.Failed
 	v := verdict{state: CallFailed, outcome: "error", event: audit.ToolError, value: res.Value, failed: true}
-	_, panicked := errors.AsType[*tool.PanicError](err)
+	panicErr, panicked := errors.AsType[*tool.PanicError](err)
 	switch {
 	case errors.Is(err, errInterrupted):
 		v.why = "interrupted by a restart"
 		return t.unknown(v, v.why)
 	case err != nil:
-		t.deps.Log.Error("tool could not be run", "tool", c.Name, "turn", t.id, "err", err)
+		log := t.deps.Log.With("tool", c.Name, "turn", t.id)
+		if panicked {
+			log = log.With("stack", string(panicErr.Stack))
+		}
+		log.Error("tool could not be run", "err", err)
 		v.value, v.why = failedResult("The tool could not be run."), "the tool could not be run"
 		if panicked && unsafe {
 			return t.unknown(v, "failed")
