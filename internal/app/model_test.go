@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-bot/parley/internal/config"
 	"github.com/parley-bot/parley/internal/llm"
+	"github.com/parley-bot/parley/internal/llm/openai"
 )
 
 // Every provider that check offers can be made, and is named as configured.
@@ -35,6 +36,18 @@ func TestProviders_WhatIsOfferedIsThere(t *testing.T) {
 		}
 		if _, ok := p.(llm.CardEncoder); !ok {
 			t.Errorf("%s can't show its cards", name)
+		}
+	}
+}
+
+// A preset that the client doesn't know would be sent, key and all, to OpenAI.
+func TestProviders_EveryPresetIsTheClients(t *testing.T) {
+	t.Parallel()
+	local := strings.NewReplacer("localhost", "127.0.0.1")
+	for _, p := range config.Presets() {
+		cfg, ok := openai.Preset(p.Name)
+		if !ok || local.Replace(cfg.BaseURL) != p.BaseURL {
+			t.Errorf("%s: known %v, at %q, want %q", p.Name, ok, cfg.BaseURL, p.BaseURL)
 		}
 	}
 }

@@ -9,13 +9,16 @@ type Preset struct {
 	Keyless bool
 }
 
-// Presets are the OpenAI-compatible providers that need no base_url, and two
-// that do (azure, vllm).
+// Presets are the OpenAI-compatible providers that need no base_url, and one
+// that does (azure).
 func Presets() []Preset {
 	return []Preset{
 		{Name: "azure"},
+		{Name: "cerebras", BaseURL: "https://api.cerebras.ai/v1"},
 		{Name: "deepseek", BaseURL: "https://api.deepseek.com/v1"},
+		{Name: "fireworks", BaseURL: "https://api.fireworks.ai/inference/v1"},
 		{Name: "groq", BaseURL: "https://api.groq.com/openai/v1"},
+		{Name: "llamacpp", BaseURL: "http://127.0.0.1:8080/v1", Keyless: true},
 		{Name: "lmstudio", BaseURL: "http://127.0.0.1:1234/v1", Keyless: true},
 		{Name: "mistral", BaseURL: "https://api.mistral.ai/v1"},
 		{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1"},

@@ -8,7 +8,7 @@
 // (llm.Caller), and it keeps nothing between calls.
 //
 // It doesn't use ollama/api: that adds 0.8 MB to the stripped binary (v0.17.4:
-// 31.6 MB to 32.4 MB) and some seventy modules to go.mod, takes a stream whose
+// 31.6 MB to 32.4 MB) and dozens of modules to go.mod, takes a stream whose
 // connection was lost for a whole answer, and decodes a call's arguments before
 // anybody can see whether they are JSON. What is needed of the API is two POSTs.
 //
