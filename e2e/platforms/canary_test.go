@@ -212,6 +212,7 @@ tools:
 		"the audit's rows":     strings.Join(b.column(`SELECT CAST(event AS TEXT) FROM audit`), "\n"),
 		"errors of the outbox": strings.Join(b.column(`SELECT COALESCE(error,'') FROM outbox`), "\n"),
 		"errors of lanes":      strings.Join(b.column(`SELECT COALESCE(error,'') FROM lane`), "\n"),
+		"results of calls":     strings.Join(b.column(`SELECT COALESCE(CAST(result AS TEXT),'') FROM call`), "\n"),
 		"what was said":        strings.Join(b.column(`SELECT CAST(text AS TEXT) FROM log`), "\n"),
 	} {
 		if len(text) < 10 {

@@ -47,6 +47,7 @@ func (r *Runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err != nil {
 		return r.failed(ctx, err), nil
 	}
+	resp.Body = mask(resp.Body, credentials(r.header))
 	res := result(resp, int(r.max))
 	// The page that a redirect led to failed, yet what led there was done.
 	if res.Failed && resp.SeeOther && r.effect != tool.Read {
