@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,7 @@ func newCheck(streams) *cobra.Command {
 		Use:     "check",
 		Short:   "Check the configuration and everything it names",
 		Long:    "Does all that serve does before it starts: reads the configuration, loads scripts, checks tools and texts.\nMistakes are told as file:line:column and end it with 2; advice about tools is told and ends it with 0.",
-		Example: "  parley check -c parley.yaml",
+		Example: "  parley check -c parley.yaml\n  parley check --live",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := loadConfig(cmd)
 			if err != nil {
@@ -27,6 +28,11 @@ func newCheck(streams) *cobra.Command {
 			for _, f := range bot.Findings() {
 				fmt.Fprintf(out, "advice: tool %s: %s (%s)\n", f.Tool, f.Message, f.Rule)
 			}
+			if live, _ := cmd.Flags().GetBool("live"); live { // declared below
+				if err := bot.CheckLive(cmd.Context(), func(line string) { fmt.Fprintln(out, line) }); err != nil {
+					return errors.Join(err, bot.Close(cmd.Context()))
+				}
+			}
 			name := cfg.Source
 			if cfg.Demo {
 				name = "built-in demo"
@@ -36,5 +42,6 @@ func newCheck(streams) *cobra.Command {
 		},
 	}
 	configFlag(cmd)
+	cmd.Flags().Bool("live", false, "also call each platform and each model's API, to prove the credentials")
 	return cmd
 }
