@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
@@ -65,16 +66,57 @@ func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 		if len(batch) == 0 {
 			continue
 		}
-		for _, u := range batch {
-			if err := a.takeOne(ctx, sink, u); err != nil {
-				a.saveOffset(ctx, off)
-				return nil //nolint:nilerr // ctx has ended
-			}
-			off = offset{u.id + 1, a.now()}
+		if n := a.takeAll(ctx, sink, batch); n > 0 {
+			off = offset{batch[n-1].id + 1, a.now()}
 		}
 		a.saveOffset(ctx, off)
 	}
 	return nil
+}
+
+// chatsAtOnce is how many chats of one batch are taken side by side: a press
+// waits for its acknowledgement, a call to the platform, and must not hold up
+// the other chats' presses meanwhile.
+const chatsAtOnce = 32
+
+// takeAll offers a batch to the core, each chat's updates in their order. It
+// returns how many from the start of the batch the core has: all of them,
+// unless ctx has ended.
+func (a *Adapter) takeAll(ctx context.Context, sink channels.Sink, batch []polled) int {
+	taken := make([]bool, len(batch))
+	byChat := map[int64][]int{}
+	var order []int64
+	for i, p := range batch {
+		var chat int64
+		if p.update != nil {
+			chat = p.update.chatID()
+		}
+		if byChat[chat] == nil {
+			order = append(order, chat)
+		}
+		byChat[chat] = append(byChat[chat], i)
+	}
+	room := make(chan struct{}, chatsAtOnce)
+	var wg sync.WaitGroup
+	for _, chat := range order {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			for _, i := range byChat[chat] {
+				if a.takeOne(ctx, sink, batch[i]) != nil {
+					return // ctx has ended
+				}
+				taken[i] = true
+			}
+		})
+	}
+	wg.Wait()
+	for i, ok := range taken {
+		if !ok {
+			return i
+		}
+	}
+	return len(batch)
 }
 
 // polled is an update that a poll returned; update is nil where it can't be
@@ -113,8 +155,8 @@ func (a *Adapter) getUpdates(ctx context.Context, off offset) ([]polled, error) 
 	return batch, nil
 }
 
-// takeOne offers an update until the core has it. Meanwhile nothing else is
-// polled. The error is that of a context that ended.
+// takeOne offers an update until the core has it. Meanwhile nothing else of
+// its chat is taken, and nothing polled. The error is that of a context that ended.
 func (a *Adapter) takeOne(ctx context.Context, sink channels.Sink, p polled) error {
 	if p.update == nil {
 		return nil

@@ -70,6 +70,22 @@ type chatMembered struct {
 	} `json:"new_chat_member"`
 }
 
+// chatID is the chat that the update belongs to, 0 where it names none.
+func (u *update) chatID() int64 {
+	switch {
+	case u.Message != nil:
+		return u.Message.Chat.ID
+	case u.EditedMessage != nil:
+		return u.EditedMessage.Chat.ID
+	case u.CallbackQuery != nil && u.CallbackQuery.Message != nil:
+		return u.CallbackQuery.Message.Chat.ID
+	case u.MyChatMember != nil:
+		return u.MyChatMember.Chat.ID
+	default:
+		return 0
+	}
+}
+
 // inbound translates an update. It is pure. ok is false for what isn't a
 // person's doing or has nothing in it.
 func (u *update) inbound(me identity) (in channels.Inbound, ok bool) {

@@ -10,14 +10,14 @@ import (
 
 // TestPresses_B20_AckedWhileTheModelIsSlow: every worker waits for a model
 // that doesn't answer, and presses come 200 a second. Each is acknowledged
-// exactly once, and soon: what follows on the answer comes later.
-func TestPresses_B20_AckedWhileTheModelIsSlow(t *testing.T) { //nolint:tparallel // one after the other: they are measured
-	t.Parallel()
+// exactly once, and soon, while the model still says nothing: what follows on
+// the answer comes later.
+func TestPresses_B20_AckedWhileTheModelIsSlow(t *testing.T) { //nolint:paralleltest // it measures: no other test of the package runs meanwhile
 	const (
 		askers, workers, presses = 40, 8, 600
 		every                    = time.Second / 200
-		// Telegram's own limit is some ten seconds; people wait for less. Where
-		// nothing else takes the processors it is a few milliseconds.
+		// People wait for no longer. Where nothing else takes the processors it
+		// is a few milliseconds.
 		most = time.Second
 	)
 	for _, mode := range []string{"polling", "webhook"} {
