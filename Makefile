@@ -54,10 +54,11 @@ test: setup test-go test-e2e ## all tests
 test-go: ## Go tests, with -race where goroutines are owned
 	@race="$$(go list $(RACE) 2>/dev/null | grep -v /node_modules/)"; \
 	rest="$$(go list ./... | grep -v /node_modules/ | grep -vxF "$$race")"; \
-	set -ex; \
-	go test -count=1 ./internal/layers_test; \
-	go test -race -timeout 10m $(TESTFLAGS) $$race; \
-	go test -timeout 10m $(TESTFLAGS) $$rest
+	failed=0; set -x; \
+	go test -count=1 ./internal/layers_test || failed=1; \
+	go test -race -timeout 10m $(TESTFLAGS) $$race || failed=1; \
+	go test -timeout 10m $(TESTFLAGS) $$rest || failed=1; \
+	exit $$failed
 
 .PHONY: test-e2e
 test-e2e: ## tests in a browser
