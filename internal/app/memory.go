@@ -7,6 +7,11 @@ import (
 	"time"
 )
 
+// SpareProcs is how many more threads the process should run Go code on than it
+// has processors: scripts that compute for long hold some, at a low priority,
+// and must leave the others enough.
+const SpareProcs = 2
+
 // quiet is how long nothing must have been worked on before memory is given
 // back.
 const quiet = 5 * time.Second

@@ -69,9 +69,11 @@ func (m *Module) invoke(ctx context.Context, kind string, call tool.Call) (*run,
 	r.ctx = runCtx
 	done := make(chan reply, 1)
 	m.calls.Go(func() {
-		defer cancel()
-		defer m.release(v)
-		done <- v.execute(ctx, r, kind)
+		polite(func() {
+			defer cancel()
+			defer m.release(v)
+			done <- v.execute(ctx, r, kind)
+		})
 	})
 	select {
 	case rep := <-done:
