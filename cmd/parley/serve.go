@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,9 +37,6 @@ func serve(cmd *cobra.Command, cfg *config.Config) error {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	log := newLog(cmd, cfg)
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + app.SpareProcs)
-	}
 	bot, err := app.Build(ctx, cfg, app.Options{
 		Version: version, Log: log, GiveBack: true, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
 		Fatal: func(err error) { cancel(fatalError{err}) },

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -68,7 +67,6 @@ func (f modelFunc) Generate(ctx context.Context, req llm.Request, _ func(string)
 // benchBot starts a whole bot on an in-process channel.
 func benchBot(b *testing.B, model modelFunc, tools ...tool.Tool) (*inproc, channels.Sink) {
 	b.Helper()
-	runtime.GOMAXPROCS(runtime.NumCPU() + SpareProcs)
 	p := newInproc()
 	doc := fmt.Sprintf("store: {url: %q}\nlimits: {per_user: off, workers: 256}\ntools: {scripts: [tools.ts]}\nmodel: {provider: script, script: model.yaml}\nchannels: {web: {kind: webchat}}\n",
 		"sqlite://"+filepath.Join(b.TempDir(), "parley.db"))

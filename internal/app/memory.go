@@ -2,15 +2,9 @@ package app
 
 import (
 	"context"
-	"os"
 	"runtime/debug"
 	"time"
 )
-
-// SpareProcs is how many more threads the process should run Go code on than it
-// has processors: scripts that compute for long hold some, at a low priority,
-// and must leave the others enough.
-const SpareProcs = 2
 
 // quiet is how long nothing must have been worked on before memory is given
 // back.
@@ -25,17 +19,10 @@ func (a *App) giveBack() {
 	dropProgramPages()
 }
 
-// gcPercent lets the heap grow by half between two collections, not to twice
-// its size: it is small, and collecting it is cheap.
-const gcPercent = 50
-
 // rest gives memory back once after the start, and after each time of work.
 func (a *App) rest(ctx context.Context) {
 	tick := time.NewTicker(quiet)
 	defer tick.Stop()
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	a.giveBack()
 	for seen, clean := a.worked.Load(), true; ; {
 		select {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -48,9 +49,10 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, log *slo
 	set := &toolset{guard: guard}
 	all = slices.Clone(all)
 	var errs []error
+	spare := &spareProcs{base: runtime.GOMAXPROCS(0)}
 	for _, name := range cfg.Tools.Scripts {
 		m, err := js.Load(ctx, source(cfg, name), js.Options{
-			CacheDir: cacheDir, Fetch: fetch(guard), Log: log,
+			CacheDir: cacheDir, Fetch: fetch(guard), Log: log, Long: spare.long,
 			Secret: func(name string) (secret.String, error) { return namedSecret(cfg, name) },
 		})
 		if err != nil {

@@ -91,6 +91,9 @@ type Options struct {
 	// Secret looks up ctx.secret(name); nil: there are none. Secrets that
 	// were given out are masked in logs and in errors.
 	Secret func(name string) (secret.String, error)
+	// Long hears of each call that computes for long: 1 when it begins to be
+	// one, -1 when it has ended. Nil: nobody does.
+	Long func(delta int)
 	// Log is the operator's; nil drops.
 	Log *slog.Logger
 }
@@ -104,6 +107,9 @@ func (o Options) withDefaults() Options {
 	o.OutputCap = cmp.Or(max(o.OutputCap, 0), tool.DefaultOutputCap)
 	if o.TimeZone == nil {
 		o.TimeZone = time.Local
+	}
+	if o.Long == nil {
+		o.Long = func(int) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -73,7 +73,7 @@ func (m *Module) invoke(ctx context.Context, kind string, call tool.Call) (*run,
 			defer cancel()
 			defer m.release(v)
 			done <- v.execute(ctx, r, kind)
-		})
+		}, r.busy.Load, m.opts.Long)
 	})
 	select {
 	case rep := <-done:
