@@ -101,6 +101,7 @@ export const tools = {
   rejects: defineTool({ schema: any, handler: async () => { await 1; throw 'plain' } }),
   cyclic: defineTool({ schema: any, handler: () => { const a: any = {}; a.a = a; return a } }),
   big: defineTool({ schema: any, handler: () => 1n }),
+  long: defineTool({ schema: any, handler: () => 'ñ'.repeat(20 << 20) }),
   fn: defineTool({ schema: any, handler: () => () => 1 }),
   never: defineTool({ schema: any, handler: () => new Promise(() => {}) }),
   sleep: defineTool({ schema: any, handler: async () => { await new Promise((r) => setTimeout(r, 5)); return 'slept' } }),
@@ -129,5 +130,8 @@ export const tools = {
 		if res := call(t, m, name, `{}`); !res.Failed || !strings.Contains(string(res.Value), "can't be written as JSON") {
 			t.Errorf("%s: %s", name, res.Value)
 		}
+	}
+	if res := call(t, m, "long", `{}`); !res.Failed || !strings.Contains(string(res.Value), "out of memory") {
+		t.Errorf("long: %s", res.Value)
 	}
 }

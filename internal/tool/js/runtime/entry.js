@@ -189,7 +189,11 @@ function start(kind, infoText) {
     call.over = true
     if (current === call) current = null
     pending.clear()
-    host(op, a, b)
+    try {
+      host(op, a, b)
+    } catch (e) { // no memory is left for a copy of it
+      host('fail', `the result can't be handed over: ${e.message}`, `${e.name}\n${e.stack ?? ''}`)
+    }
   }
   perform(kind, tools[info.tool], info, call).then((value) => {
     if (call.over) return
