@@ -70,7 +70,7 @@ bench: ## benchmarks
 
 .PHONY: crash
 crash: ## kill the daemon at every commit and ROUNDS times more, and count what was lost
-	go test ./internal/store/sqlite -count=1 -run '/parked_questions' -v $(TESTFLAGS)
+	go test ./internal/store/sqlite -count=1 -run 'TestSQLite/parked_questions' -v $(TESTFLAGS)
 	go test ./e2e/crash -count=1 -timeout 60m -v -rounds=$(ROUNDS) -scale $(TESTFLAGS) \
 		| grep -vE '^( *--- PASS: .*/|=== )'; exit $${PIPESTATUS[0]}
 
