@@ -41,7 +41,7 @@ func write(t *testing.T, source string) string {
 func closeAfter(t *testing.T, m *Module) {
 	t.Helper()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // a runaway stands back for everybody
 		defer cancel()
 		if err := m.Close(ctx); err != nil {
 			t.Error(err)
