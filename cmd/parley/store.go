@@ -189,12 +189,17 @@ func newOutbox(streams) *cobra.Command {
 
 func newAudit(streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "audit", Short: "Print what tools were called and who approved it", Example: "  parley audit --follow",
+		Use: "audit", Short: "Print the newest events: what tools were called and who approved it", Example: "  parley audit --follow",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var cursor int64
+			cursor := int64(-1) // nothing was read yet
 			return reading(cmd, func(r audit.Row) string { return fmt.Sprint(r.ID) },
 				func(ctx context.Context, s *store.Store, limit int) ([]audit.Row, error) {
-					rows, err := s.After(ctx, cursor, limit)
+					read := func() ([]audit.Row, error) { return s.After(ctx, cursor, limit) }
+					if cursor < 0 {
+						read = func() ([]audit.Row, error) { return s.Newest(ctx, limit) }
+					}
+					rows, err := read()
+					cursor = max(cursor, 0)
 					if len(rows) > 0 {
 						cursor = rows[len(rows)-1].ID
 					}

@@ -137,6 +137,15 @@ func (s *Store) After(ctx context.Context, cursor int64, limit int) ([]audit.Row
 	})
 }
 
+// Newest reads the last limit audit events, oldest first.
+func (s *Store) Newest(ctx context.Context, limit int) ([]audit.Row, error) {
+	return list(ctx, s, `SELECT id, event FROM (SELECT id, event FROM audit ORDER BY id DESC LIMIT ?1) AS newest ORDER BY id`, []any{limit},
+		func(scan func(...any) error) (r audit.Row, err error) {
+			err = scan(&r.ID, (*[]byte)(&r.Event))
+			return r, err
+		})
+}
+
 // Cursor is how far a sink has read the audit.
 func (s *Store) Cursor(ctx context.Context, sink string) (int64, error) {
 	return read(ctx, s, func(tx Tx, _ time.Time) (id int64, err error) {
