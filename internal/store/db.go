@@ -35,8 +35,7 @@ type DB interface {
 	Peek(ctx context.Context, fn func(Tx) error) error
 	// Now is the database's clock.
 	Now() time.Time
-	// Claim takes the lane for this process, Unclaim gives it back. claimed
-	// is nil where claims live in this process alone.
+	// Claims keeps which lanes this process works on.
 	Claims() Claims
 	Close() error
 }

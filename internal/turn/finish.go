@@ -69,8 +69,7 @@ func (t *run) end(ctx context.Context, state, cause, text string, keep bool, out
 	}
 	parts := t.parts(render.Text(text, t.caps))
 	f := Finish{
-		SeqFrom: t.seqFrom, SeqTo: t.seqTo, State: state, Error: cause, Lines: lines, Say: parts,
-		ChatKey: t.work.ChatKey, Channel: t.work.Channel, Chat: t.input.Chat, Own: t.deps.Own(t.work.Channel),
+		SeqTo: t.seqTo, State: state, Error: cause, Lines: lines, Say: parts, Own: t.deps.Own(t.work.Channel),
 	}
 	if t.saved {
 		f.TurnID = t.id

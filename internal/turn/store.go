@@ -56,8 +56,9 @@ type Work struct {
 	Lang string
 	// Saved is the turn to go on with, nil where Queue[0] starts one.
 	Saved *Saved
-	// Queue are the messages that wait, oldest first, 50 at the most, none
-	// of them taken by a turn.
+	// Queue are the first messages that wait, oldest first, none of them
+	// taken by a turn: one, or up to 50 where the turn was answered by a
+	// reply and takes what came behind it.
 	Queue []Input
 	// History are the chat's stored lines, oldest first, by turn.
 	History []Line
@@ -170,21 +171,16 @@ type Result struct {
 // Finish is the commit that ends a turn.
 type Finish struct {
 	// TurnID is "" for a turn that was never saved.
-	TurnID  string
-	SeqFrom int64
-	SeqTo   int64
+	TurnID string
+	SeqTo  int64
 	// State is done, failed or cancelled.
 	State string
 	Error string
 	// Lines are added to the history: the person's, then the answer.
 	Lines []Line
 	Say   []channels.Part
-	// Place of Say, and of the log.
-	ChatKey string
-	Channel string
-	Chat    channels.Chat
-	Take    []int64
-	// Results end the calls that have none yet, in the audit's words.
+	Take  []int64
+	// Events end what the turn has begun, in the audit's words.
 	Events []audit.Event
 	Own    bool
 }

@@ -141,9 +141,9 @@ func plainTurn(ctx context.Context, s *store.Store, d inbox.Delivery) error {
 	}
 	part := channels.Part{Chat: d.Place.Chat, Text: "Here you are."}
 	f, err := s.Finish(ctx, l, turn.Finish{
-		SeqFrom: w.Queue[0].Seq, SeqTo: w.Queue[0].Seq, State: "done", Own: true,
+		SeqTo: w.Queue[0].Seq, State: "done", Own: true,
 		Lines: []turn.Line{{Role: "user", Text: d.In.Text}, {Role: "assistant", Text: part.Text}},
-		Say:   []channels.Part{part}, ChatKey: d.Place.ChatKey, Channel: "web", Chat: d.Place.Chat,
+		Say:   []channels.Part{part},
 	})
 	if err != nil {
 		return err

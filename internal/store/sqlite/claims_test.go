@@ -25,7 +25,7 @@ func TestClaims_EndWithTheirWork(t *testing.T) {
 			t.Fatalf("claim: %v, %v", ok, err)
 		}
 		if i%2 == 0 {
-			_, err = s.Finish(t.Context(), l, turn.Finish{SeqFrom: 1, SeqTo: 1, State: "done"})
+			_, err = s.Finish(t.Context(), l, turn.Finish{SeqTo: 1, State: "done"})
 		} else {
 			err = s.Release(t.Context(), l)
 		}

@@ -220,8 +220,8 @@ func (b *bench) commit(w work, st turn.Step) turn.Stepped {
 // finish is what ends the turn with an answer; without one it says nothing.
 func (w work) finish(answer string) turn.Finish {
 	f := turn.Finish{
-		TurnID: w.id, SeqFrom: w.from, SeqTo: w.to, State: "done", Own: true,
-		Lines: []turn.Line{{Role: "user", Text: "hello"}}, ChatKey: w.place.ChatKey, Channel: channel, Chat: w.place.Chat,
+		TurnID: w.id, SeqTo: w.to, State: "done", Own: true,
+		Lines: []turn.Line{{Role: "user", Text: "hello"}},
 	}
 	if answer != "" {
 		f.Say = []channels.Part{{Chat: w.place.Chat, Text: answer}}
