@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { serve } from '../harness/bot.js';
 import { useBrowser } from '../harness/browser.js';
+import { until } from '../harness/until.js';
 
 const visit = useBrowser();
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -20,6 +21,22 @@ async function accessible(chat, what) {
     return result.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.html).join(' ')}`);
   });
   assert.deepEqual(violations, [], what);
+}
+
+// hold keeps what goes to a path of the API on its way until it is released.
+async function hold(page, path) {
+  let release;
+  const released = new Promise((resolve) => { release = resolve; });
+  await page.route(`**/chat/api/${path}`, async (route) => {
+    await released;
+    await route.continue();
+  });
+  return release;
+}
+
+// moving names what the page animates at this moment, or is about to.
+function moving(page) {
+  return page.evaluate(() => document.getAnimations().map((a) => a.animationName ?? a.transitionProperty));
 }
 
 test('the keyboard is enough', async (t) => {
@@ -60,11 +77,21 @@ for (const [size, viewport] of Object.entries({ phone: { width: 390, height: 844
       await chat.asked(/Do you confirm/);
       await accessible(chat, 'with a question');
       await chat.shot(`${size}-${colorScheme}-question`);
+      const press = await hold(page, 'press');
       await chat.button('Yes').click();
+      await accessible(chat, 'with a press under way');
+      press();
       await chat.hears(/Your order is P-1001/);
       await chat.noButtons();
+      const answers = await chat.bubbles('bot').count();
+      const message = await hold(page, 'messages');
       await chat.say(`Lots of ${'very '.repeat(30)}long words: https://example.com/${'a'.repeat(200)}?q=1`);
-      await chat.hears(/./);
+      await chat.log.getByText('Sending').waitFor();
+      assert.deepEqual(await moving(page), [], 'nothing moves, not even for an instant');
+      await accessible(chat, 'with a message under way');
+      message();
+      await chat.log.getByText('Sending').waitFor({ state: 'detached' });
+      await until('an answer', async () => await chat.bubbles('bot').count() > answers);
       await accessible(chat, 'answered');
       await chat.shot(`${size}-${colorScheme}-answered`);
       const overflow = await page.evaluate(() => {
