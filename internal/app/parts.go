@@ -149,7 +149,7 @@ func (a *App) makeInbox(reg prometheus.Registerer) (err error) {
 		PerUser: inbox.Rate{N: a.cfg.Limits.PerUser.N, Per: a.cfg.Limits.PerUser.Per},
 	}
 	for _, in := range a.adapters {
-		p := inbox.Policy{All: in.cfg.Groups.ReplyTo == "all", Shared: in.cfg.Groups.Session == "group"}
+		p := inbox.Policy{All: in.cfg.Groups.ReplyTo == "all", Shared: in.cfg.Groups.Session == "group", Pair: in.cfg.Unknown == "pair"}
 		if in.cfg.Allow != nil {
 			p.Allow = []channels.UserID{}
 		}

@@ -107,8 +107,10 @@ type Channel struct {
 	Name, Kind string
 	Pos        Pos
 	// Allow lists who may write: nil is everybody, in private chats.
-	Allow  []string
-	Groups Groups
+	Allow []string
+	// Unknown is what others get: "" is answer without Allow, ignore with it.
+	Unknown string
+	Groups  Groups
 	// Section has the adapter's own keys; Decode it into the adapter's
 	// Config.
 	Section
@@ -141,6 +143,8 @@ func channel(d *decoder, f field, path string) Channel {
 		Kind   string   `yaml:"kind"`
 		Allow  []string `yaml:"allow"`
 		Groups Groups   `yaml:"groups"`
+
+		Unknown string `yaml:"unknown" config:"oneof=answer|ignore|pair"`
 	}{Kind: f.key, Groups: Groups{ReplyTo: "mention", Session: "user"}}
 	if !isName(f.key, 63) {
 		d.rep.addf(f.at, "channel name %q: use letters, digits, _ and -, 63 at the most, a letter or digit first", clip(f.key))
@@ -159,7 +163,7 @@ func channel(d *decoder, f field, path string) Channel {
 	}
 	d.into(&own, &common, path)
 	return Channel{
-		Name: f.key, Kind: common.Kind, Pos: f.at, Allow: common.Allow, Groups: common.Groups,
+		Name: f.key, Kind: common.Kind, Pos: f.at, Allow: common.Allow, Unknown: common.Unknown, Groups: common.Groups,
 		Section: Section{Pos: f.at, path: path, node: f.val, d: d, common: keys},
 	}
 }

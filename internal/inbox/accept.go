@@ -71,11 +71,18 @@ func (s *sink) accept(ctx context.Context, in channels.Inbound) (Outcome, error)
 		return "", &channels.RefusedError{Reason: channels.RefusedInvalid, Err: err}
 	}
 	m := message{in: in, place: s.policy.place(s.channel, in), key: dedupeKey(s.channel, in), routed: s.policy.routed(in)}
-	switch {
-	case in.Kind == channels.KindPress:
+	switch in.Kind {
+	case channels.KindPress:
 		return s.press(ctx, m)
-	case in.Kind == channels.KindEdit, !s.policy.allows(in.From.ID):
+	case channels.KindEdit:
 		return Ignored, nil
+	case channels.KindMessage:
+	}
+	switch known, err := s.letsIn(ctx, in.From.ID); {
+	case err != nil:
+		return "", err
+	case !known:
+		return s.stranger(ctx, m)
 	case blank(in.Text) && len(in.Media) == 0:
 		return "", &channels.RefusedError{Reason: channels.RefusedBlank}
 	}

@@ -514,23 +514,23 @@ func TestLimiter_ClockThatGoesBackLocksNobodyOut(t *testing.T) {
 	}
 }
 
-func TestLanguages_BoundedAndNotForEver(t *testing.T) {
+func TestMemo_BoundedAndNotForEver(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)
-	c := newLanguages(func() time.Time { return now })
-	for i := range 3 * maxLangs {
+	c := newMemo[string, string](func() time.Time { return now })
+	for i := range 3 * maxMemo {
 		c.set(fmt.Sprint(i), "es")
 	}
-	if n := len(c.young) + len(c.old); n > maxLangs {
+	if n := len(c.young) + len(c.old); n > maxMemo {
 		t.Errorf("%d kept", n)
 	}
 	c.set("a", "es")
 	if lang, ok := c.get("a"); lang != "es" || !ok {
 		t.Errorf("%q, %v", lang, ok)
 	}
-	now = now.Add(langAge)
+	now = now.Add(memoAge)
 	if _, ok := c.get("a"); ok {
-		t.Error("another replica's /lang would never be seen")
+		t.Error("what another replica changes would never be seen")
 	}
 }
 

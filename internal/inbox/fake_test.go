@@ -25,6 +25,9 @@ type fakeStore struct {
 	langs      map[string]string
 	langAsked  int
 	failed     []Undelivered
+	knocks     []Knock
+	letIn      map[channels.UserID]bool
+	letInAsked int
 	// fail is what becomes of a message that did not arrive.
 	fail func(Undelivered) (Accepted, bool)
 	// answer replaces what becomes of a new delivery.
@@ -86,6 +89,20 @@ func (s *fakeStore) Language(_ context.Context, lane string) (string, error) {
 	return s.langs[lane], s.err
 }
 
+func (s *fakeStore) LetIn(_ context.Context, _ string, user channels.UserID) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.letInAsked++
+	return s.letIn[user], s.err
+}
+
+func (s *fakeStore) Knock(_ context.Context, k Knock) (Accepted, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.knocks = append(s.knocks, k)
+	return Accepted{Outcome: Told, Speak: true}, s.err
+}
+
 func (s *fakeStore) DeliveryFailed(_ context.Context, u Undelivered) (Accepted, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +160,7 @@ func newBed(t *testing.T, cfg Config, change ...func(*Deps)) *bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bed{t: t, store: &fakeStore{known: map[string]bool{}, langs: map[string]string{}}}
+	b := &bed{t: t, store: &fakeStore{known: map[string]bool{}, langs: map[string]string{}, letIn: map[channels.UserID]bool{}}}
 	hook := func(name string) func(string) {
 		return func(key string) { b.hooks = append(b.hooks, name+" "+key) }
 	}

@@ -27,8 +27,11 @@ type Config struct {
 // Policy says who may write to a channel, and what in a group is meant for
 // the bot.
 type Policy struct {
-	// Allow are those who may write and press; nil is everybody.
+	// Allow are those who may write and press; nil is everybody, unless Pair.
 	Allow []channels.UserID
+	// Pair gives others a code in private chats, by which they can be let
+	// in. Without it they are ignored.
+	Pair bool
 	// All answers everything in groups, not only what addresses the bot.
 	All bool
 	// Shared gives a group one session instead of one for each person.
@@ -64,7 +67,8 @@ type Inbox struct {
 	cfg     Config
 	deps    Deps
 	limits  *limiter
-	langs   *languages
+	langs   *memo[string, string] // what /lang set, by lane
+	senders *memo[who, bool]      // who was let in
 	metrics *metrics
 }
 
@@ -90,7 +94,7 @@ func New(cfg Config, deps Deps) (*Inbox, error) {
 	}
 	return &Inbox{
 		cfg: cfg, deps: deps, metrics: m,
-		limits: newLimiter(cfg.PerUser, deps.Now), langs: newLanguages(deps.Now),
+		limits: newLimiter(cfg.PerUser, deps.Now), langs: newMemo[string, string](deps.Now), senders: newMemo[who, bool](deps.Now),
 	}, nil
 }
 

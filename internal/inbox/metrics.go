@@ -81,7 +81,7 @@ func (m *metrics) create(channel string) {
 		m.deliveries.WithLabelValues(channel, state)
 	}
 	for _, o := range []Outcome{
-		Queued, Duplicate, AnsweredQuestion, Stale, NotYours, OverQueue, OverRate, Ignored, Commanded, outMedia, outError,
+		Queued, Duplicate, AnsweredQuestion, Stale, NotYours, OverQueue, OverRate, Ignored, Told, Commanded, outMedia, outError,
 	} {
 		m.messages.WithLabelValues(channel, string(o))
 	}

@@ -22,9 +22,9 @@ func (p Policy) place(channel string, in channels.Inbound) Place {
 	return place
 }
 
-// allows tells whether the person may write.
+// allows tells whether the configuration lets the person write.
 func (p Policy) allows(user channels.UserID) bool {
-	return p.Allow == nil || slices.Contains(p.Allow, user)
+	return p.Allow == nil && !p.Pair || slices.Contains(p.Allow, user)
 }
 
 // routed tells whether the message is meant for the bot.

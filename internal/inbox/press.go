@@ -14,7 +14,11 @@ import (
 func (s *sink) press(ctx context.Context, m message) (Outcome, error) {
 	ack := s.acker(ctx, m.in)
 	defer ack.over()
-	if !s.policy.allows(m.in.From.ID) {
+	known, err := s.letsIn(ctx, m.in.From.ID)
+	if err != nil {
+		return "", err
+	}
+	if !known {
 		ack.give(s.pressAck(ctx, m, NotYours))
 		return Ignored, nil
 	}

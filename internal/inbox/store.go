@@ -20,6 +20,11 @@ type Store interface {
 	Command(ctx context.Context, c Command) (Accepted, error)
 	// Language is the language that /lang set for the lane, or "".
 	Language(ctx context.Context, lane string) (string, error)
+	// LetIn tells whether a person who isn't listed was let in.
+	LetIn(ctx context.Context, channel string, user channels.UserID) (bool, error)
+	// Knock gives such a person a code, unless they have a good one or too
+	// many people do: the outcome is Told, Ignored or Duplicate.
+	Knock(ctx context.Context, k Knock) (Accepted, error)
 	// DeliveryFailed marks a message that the platform took as one that did
 	// not arrive, and cancels the turn whose question it asked. known is
 	// false where there is no such message, or that was marked before.

@@ -31,6 +31,8 @@ func english() map[string]string {
 		LimitRate:     "That's a lot of messages at once. Please wait a moment and try again.",
 		LimitTooLarge: "That message is too long for me. Please send a shorter one.",
 
+		SenderCode: "I don't know you yet. Please give this code to whoever runs this bot, and write to me again when you were let in: {code}",
+
 		MediaUnsupported:      "I can only read text, so I can't open this: {type}. Please write it to me.",
 		"media.type.image":    "image",
 		"media.type.audio":    "audio",

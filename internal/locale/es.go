@@ -31,6 +31,8 @@ func spanish() map[string]string {
 		LimitRate:     "Son muchos mensajes de una vez. Espera un momento e inténtalo de nuevo.",
 		LimitTooLarge: "Ese mensaje es demasiado largo para mí. Envía uno más corto, por favor.",
 
+		SenderCode: "Todavía no te conozco. Da este código a quien administra este bot y escríbeme de nuevo cuando te haya dado acceso: {code}",
+
 		MediaUnsupported:      "Solo puedo leer texto, así que no puedo abrir esto: {type}. Escríbemelo, por favor.",
 		"media.type.image":    "imagen",
 		"media.type.audio":    "audio",

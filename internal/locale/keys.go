@@ -28,6 +28,8 @@ const (
 	LimitRate     = "limits.rate"
 	LimitTooLarge = "limits.tooLarge"
 
+	SenderCode = "sender.code" // to who may not write yet; {code}
+
 	MediaUnsupported = "media.unsupported" // {type}: a text of MediaType
 
 	CommandHelp          = "command.help"
@@ -70,6 +72,7 @@ func placeholders() map[string][]string {
 		ConfirmNote:          {"tools"},
 		DoneNote:             {"actions"},
 		DoneMore:             {"n"},
+		SenderCode:           {"code"},
 		MediaUnsupported:     {"type"},
 		CommandLangSet:       {"language"},
 		CommandLangCurrent:   {"language", "languages"},
