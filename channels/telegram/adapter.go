@@ -72,9 +72,24 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 	return a, nil
 }
 
-// Capabilities are the same for every chat.
-func (a *Adapter) Capabilities(channels.Chat) channels.Capabilities {
-	return channels.Capabilities{
+// budget is what Telegram advises (https://core.telegram.org/bots/faq, "My bot
+// is hitting limits"): a message a second in a chat, where short bursts are
+// fine, 20 a minute in a group, and 30 a second in all. Only its 429 is sure,
+// and the outbox heeds that in any case.
+func budget(chat channels.Chat) channels.Budget {
+	b := channels.Budget{
+		Chat:    channels.Rate{Sends: 20, Per: 20 * time.Second},
+		Account: channels.Rate{Sends: 30, Per: time.Second},
+	}
+	if chat.Group {
+		b.Chat = channels.Rate{Sends: 20, Per: time.Minute}
+	}
+	return b
+}
+
+// Capabilities differ by chat in the budget only.
+func (a *Adapter) Capabilities(chat channels.Chat) channels.Capabilities {
+	c := channels.Capabilities{
 		TextMax: 4096, Unit: channels.UnitUTF16, Markup: channels.MarkupHTML,
 		Buttons: &channels.ButtonLimits{Max: maxButtons, LabelMax: 64, IDBytes: 64},
 		Edit:    channels.EditLimits{Text: true, MinInterval: time.Second},
@@ -83,6 +98,10 @@ func (a *Adapter) Capabilities(channels.Chat) channels.Capabilities {
 		Private: true,
 		Threads: true,
 	}
+	if a.cfg.Pace == PaceOn {
+		c.Budget = budget(chat)
+	}
+	return c
 }
 
 // Run receives until ctx ends. It returns an error where the token is refused,

@@ -19,6 +19,13 @@ const (
 	ModeWebhook = "webhook"
 )
 
+// The values of Pace.
+const (
+	PaceAuto = "auto"
+	PaceOn   = "on"
+	PaceOff  = "off"
+)
+
 // DefaultAPIURL is Telegram's own server; operators may run one of theirs
 // (https://github.com/tdlib/telegram-bot-api).
 const DefaultAPIURL = "https://api.telegram.org"
@@ -37,6 +44,9 @@ type Config struct {
 	// MaxConnections is how many webhook requests Telegram may make at
 	// once, 1 to 100; the default is 40.
 	MaxConnections int `yaml:"max_connections"`
+	// Pace says whether sends keep within what Telegram advises: on, off,
+	// or auto, the default, which is on at DefaultAPIURL only.
+	Pace string `yaml:"pace" config:"oneof=auto|on|off"`
 }
 
 // Deps is what the program gives an adapter.
@@ -84,6 +94,9 @@ func (c *Config) Validate() error {
 	if c.Mode != "" && c.Mode != ModePolling && c.Mode != ModeWebhook {
 		errs = append(errs, wrong("mode", "%q is not known: use %s or %s", c.Mode, ModePolling, ModeWebhook))
 	}
+	if c.Pace != "" && c.Pace != PaceAuto && c.Pace != PaceOn && c.Pace != PaceOff {
+		errs = append(errs, wrong("pace", "%q is not known: use %s, %s or %s", c.Pace, PaceAuto, PaceOn, PaceOff))
+	}
 	if c.APIURL != "" {
 		u, err := url.Parse(c.APIURL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -121,6 +134,12 @@ func (c *Config) complete() {
 		c.APIURL = DefaultAPIURL
 	}
 	c.APIURL = strings.TrimRight(c.APIURL, "/")
+	if c.Pace == "" || c.Pace == PaceAuto {
+		c.Pace = PaceOff
+		if c.APIURL == DefaultAPIURL {
+			c.Pace = PaceOn
+		}
+	}
 	if c.MaxConnections == 0 {
 		c.MaxConnections = 40
 	}
