@@ -2,9 +2,7 @@ package openai
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -41,7 +39,7 @@ func Preset(name string) (cfg Config, ok bool) {
 	cfg.Name = name
 	switch name {
 	case "openai":
-		cfg.BaseURL = "https://api.openai.com/v1"
+		cfg.BaseURL = defaultBase
 	case "azure":
 	case "cerebras":
 		cfg.BaseURL = "https://api.cerebras.ai/v1"
@@ -76,7 +74,7 @@ func Preset(name string) (cfg Config, ok bool) {
 // at once.
 type Provider struct {
 	cfg      Config
-	client   *http.Client
+	caller   *llm.Caller
 	endpoint string
 	// completionTokens: the bound of an answer is max_completion_tokens.
 	completionTokens bool
@@ -87,6 +85,8 @@ var (
 	_ llm.CardEncoder = (*Provider)(nil)
 )
 
+const defaultBase = "https://api.openai.com/v1"
+
 // New makes a provider. The error names the setting that is wrong.
 func New(cfg Config) (*Provider, error) {
 	if cfg.Name == "" {
@@ -95,28 +95,17 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.Model == "" {
 		return nil, errors.New("model name: missing")
 	}
-	if cfg.BaseURL == "" && cfg.Name != "azure" {
-		cfg.BaseURL = "https://api.openai.com/v1"
+	def := defaultBase
+	if cfg.Name == "azure" {
+		def = ""
 	}
-	if cfg.Timeout <= 0 {
-		cfg.Timeout = 30 * time.Second
+	base, err := llm.ParseBase(cfg.Name, cfg.BaseURL, def)
+	if err != nil {
+		return nil, err
 	}
-	base, err := url.Parse(cfg.BaseURL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		// The cause of a failed Parse would quote the URL.
-		return nil, fmt.Errorf("base_url of provider %s: not an http or https URL", cfg.Name)
-	}
-	if base.User != nil {
-		return nil, fmt.Errorf("base_url of provider %s: holds credentials; use api_key", cfg.Name)
-	}
-	client := http.Client{Transport: http.DefaultTransport}
-	if cfg.HTTPClient != nil {
-		client = *cfg.HTTPClient
-	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Provider{
 		cfg:              cfg,
-		client:           &client,
+		caller:           llm.NewCaller(cfg.Name, cfg.Model, cfg.APIKey, cfg.Timeout, cfg.HTTPClient),
 		endpoint:         base.JoinPath("chat", "completions").String(),
 		completionTokens: wantsCompletionTokens(base.Hostname(), cfg.Model),
 	}, nil

@@ -2,8 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -79,21 +77,9 @@ func containsAny(s string, parts ...string) bool {
 	return false
 }
 
-// fail builds the contract's error. What a server said is masked before it
-// becomes part of one.
-func (p *Provider) fail(class llm.Class, status int, doing, said string) *llm.Error {
-	said = llm.Redact(said, p.cfg.APIKey)
-	if said == "" {
-		said = "no explanation"
-	}
-	return &llm.Error{
-		Class: class, Status: status, Provider: p.cfg.Name, Model: p.cfg.Model,
-		Err: fmt.Errorf("%s: %w", doing, errors.New(said)),
-	}
-}
-
-// failAPI builds the error of an answer that is one.
-func (p *Provider) failAPI(status int, body []byte) *llm.Error {
+// refused builds the error of an answer that is one. A status of 0 is an error
+// within a stream or a 200.
+func (p *Provider) refused(status int, body []byte) *llm.Error {
 	f := parseFailure(body)
 	said := f.message
 	if f.code != "" {
@@ -107,7 +93,7 @@ func (p *Provider) failAPI(status int, body []byte) *llm.Error {
 	}
 	if status == 0 { // in the middle of a stream, without a code
 		class := f.class(500)
-		return p.fail(class, 0, "the server broke off", said)
+		return p.caller.Fail(class, 0, "the server broke off", said)
 	}
-	return p.fail(f.class(status), status, "the server refused", said)
+	return p.caller.Fail(f.class(status), status, "the server refused", said)
 }

@@ -35,7 +35,7 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 		got, err := p.read(bufio.NewReader(strings.NewReader(body)), onText)
-		_ = p.failAPI(400, []byte(body))
+		_ = p.refused(400, []byte(body))
 		if err != nil {
 			return
 		}

@@ -112,76 +112,28 @@ func assistant(m llm.Message, results []llm.Result, ids *int) []wireMessage {
 		_ = json.Unmarshal(m.Opaque, &head.opaque)
 	}
 	out := []wireMessage{head}
-	used := make([]bool, len(results))
-	for k, c := range m.Calls {
+	for k, r := range llm.ResultsFor(m.Calls, results) {
+		c := m.Calls[k]
 		*ids++
 		id := fmt.Sprintf("call%05d", *ids)
 		out[0].ToolCalls = append(out[0].ToolCalls, wireCall{
 			ID: id, Type: string(sdk.ToolTypeFunction),
-			Function:     wireFunction{Name: c.Name, Arguments: arguments(c.Args)},
+			Function:     wireFunction{Name: c.Name, Arguments: string(llm.ArgsObject(c.Args))},
 			ExtraContent: c.Opaque,
 		})
-		content := resultOf(c.ID, k, results, used)
-		out = append(out, wireMessage{Role: sdk.ChatMessageRoleTool, ToolCallID: id, Content: &content})
+		out = append(out, wireMessage{Role: sdk.ChatMessageRoleTool, ToolCallID: id, Content: &r.Content})
 	}
 	return out
-}
-
-// resultOf finds the result of the k-th call. An API refuses a call without
-// one, so what is missing is said to be.
-func resultOf(id string, k int, results []llm.Result, used []bool) string {
-	take := func(n int) string {
-		used[n] = true
-		return results[n].Content
-	}
-	if k < len(results) && !used[k] && results[k].CallID == id {
-		return take(k)
-	}
-	for n, r := range results {
-		if !used[n] && r.CallID == id {
-			return take(n)
-		}
-	}
-	return `{"error":"no_result"}`
-}
-
-// arguments makes what a model once wrote fit to be sent again. Servers that
-// render it through a template parse it, and fail the whole request on broken
-// JSON, which a truncated answer leaves behind.
-func arguments(args string) string {
-	var object map[string]json.RawMessage
-	switch err := json.Unmarshal([]byte(args), &object); {
-	case strings.TrimSpace(args) == "" || err == nil && object == nil:
-		return "{}"
-	case err == nil:
-		return args
-	}
-	wrapped, _ := json.Marshal(map[string]string{"invalid_json": args}) // strings always marshal
-	return string(wrapped)
 }
 
 func cards(tools []llm.Card) []sdk.Tool {
 	out := make([]sdk.Tool, 0, len(tools))
 	for _, c := range tools {
 		out = append(out, sdk.Tool{Type: sdk.ToolTypeFunction, Function: &sdk.FunctionDefinition{
-			Name: c.Name, Description: c.Description, Parameters: parameters(c.Schema),
+			Name: c.Name, Description: c.Description, Parameters: llm.ObjectSchema(c.Schema),
 		}})
 	}
 	return out
-}
-
-// parameters is the schema as the API takes it: an object that names its
-// properties, even where there are none.
-func parameters(schema json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if len(schema) == 0 || json.Unmarshal(schema, &fields) != nil || len(fields) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	if _, ok := fields["properties"]; ok || string(fields["type"]) != `"object"` {
-		return schema
-	}
-	trimmed := strings.TrimSpace(string(schema))
-	return json.RawMessage(trimmed[:len(trimmed)-1] + `,"properties":{}}`)
 }
 
 // EncodeCards returns the cards as the API receives them.

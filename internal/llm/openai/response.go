@@ -166,15 +166,10 @@ func (a *answer) addCall(c rawCall) {
 // response is what the contract wants of it.
 func (a *answer) response() (llm.Response, error) {
 	out := llm.Response{Text: a.content.String(), Usage: a.usage}
-	taken := map[string]bool{}
-	for i, c := range a.calls {
-		id := c.id
-		for n := i; id == "" || taken[id]; n++ {
-			id = fmt.Sprintf("made-up-%d", n)
-		}
-		taken[id] = true
-		out.Calls = append(out.Calls, llm.Call{ID: id, Name: c.name, Args: c.args.String(), Opaque: c.extra})
+	for _, c := range a.calls {
+		out.Calls = append(out.Calls, llm.Call{ID: c.id, Name: c.name, Args: c.args.String(), Opaque: c.extra})
 	}
+	llm.FillIDs(out.Calls)
 	if kept := (opaque{a.reasoning.String(), a.details}); !kept.empty() {
 		raw, err := json.Marshal(kept)
 		if err != nil {
