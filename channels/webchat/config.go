@@ -51,6 +51,12 @@ type Deps struct {
 	Name string
 }
 
+// Validate tells what is wrong.
+func (c *Config) Validate() error {
+	whole := *c
+	return whole.complete()
+}
+
 func (c *Config) complete() error {
 	if c.Title == "" {
 		c.Title = "Chat"

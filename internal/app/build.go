@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"github.com/parley-bot/parley/internal/llm"
 	"github.com/parley-bot/parley/internal/locale"
 	"github.com/parley-bot/parley/internal/metrics"
+	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/store"
 	"github.com/parley-bot/parley/internal/tool"
 	"github.com/parley-bot/parley/internal/turn"
@@ -98,24 +98,24 @@ func Build(ctx context.Context, cfg *config.Config, opts Options) (*Bot, error) 
 	keep := func(err error) { errs = append(errs, err) }
 	var err error
 	if b.texts, err = locale.New(cfg.Bot.Lang, overrides(cfg.Locale)); err != nil {
-		keep(fmt.Errorf("locale: %w", err))
+		keep(problem.Text.Errorf("locale: %w", err)) // each text was checked in its place
 	}
 	if b.words, err = confirm.NewWords(cfg.Confirm.Yes, cfg.Confirm.No, cfg.Confirm.YesAdd, cfg.Confirm.NoAdd); err != nil {
-		keep(fmt.Errorf("confirm: %w", err))
+		keep(problem.Words.Wrap(err))
 	}
 	if b.tools, err = newTools(ctx, cfg, b.cacheDir(), opts.Log, opts.Tools); err != nil {
 		keep(err)
 	}
 	chain, models, err := newChain(cfg, b.registry.Registerer(), opts.Log)
 	if err != nil {
-		keep(fmt.Errorf("model: %w", err))
+		keep(problem.Model.Errorf("model: %w", err))
 	}
 	b.model, b.models = chain, models
 	if opts.Model != nil {
 		b.model = opts.Model
 	}
 	if b.redact, err = audit.NewRedactor(cfg.Audit.Redact, cfg.Audit.RedactMode == "drop"); err != nil {
-		keep(fmt.Errorf("audit.redact: %w", err))
+		keep(problem.Redact.Errorf("audit.redact: %w", err))
 	}
 	keep(b.makeChannels())
 	if _, err := sqlitePath(cfg); err != nil {
@@ -141,19 +141,24 @@ func overrides(texts config.Texts) map[string]map[string]any {
 
 func (b *Bot) makeChannels() error {
 	var errs []error
+	pages := map[string]string{}
 	for _, c := range b.cfg.Channels {
 		if len(b.opts.Only) > 0 && !slices.Contains(b.opts.Only, c.Name) {
 			continue
 		}
 		kind, ok := findKind(c.Kind)
 		if !ok {
-			errs = append(errs, fmt.Errorf("%s: channel %s: kind %q is not available in this build", c.Pos, c.Name, c.Kind))
+			errs = append(errs, problem.Unavailable.Errorf("%s: channel %s: kind %q is not available in this build", c.Pos, c.Name, c.Kind))
 			continue
 		}
 		a, err := kind.make(c, channelEnv{
 			cfg: b.cfg, host: b.host(c.Name), opts: b.opts, log: b.log.With("channel", c.Name),
 		})
 		if err != nil {
+			errs = append(errs, problem.Channel.Wrap(err))
+			continue
+		}
+		if err := clash(pages, c, a); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -162,15 +167,30 @@ func (b *Bot) makeChannels() error {
 	for name, mk := range b.opts.Channels {
 		a, err := mk(channelEnv{cfg: b.cfg, host: b.host(name), opts: b.opts, log: b.log.With("channel", name)})
 		if err != nil {
-			errs = append(errs, fmt.Errorf("channel %s: %w", name, err))
+			errs = append(errs, problem.Channel.Errorf("channel %s: %w", name, err))
 			continue
 		}
 		b.adapters = append(b.adapters, instance{name: name, kind: "extra", cfg: config.Channel{Name: name}, adapter: a})
 	}
 	if len(b.adapters) == 0 && len(errs) == 0 {
-		errs = append(errs, errors.New("channels: none is configured: add one, such as web: {kind: webchat}"))
+		errs = append(errs, problem.NoChannel.Errorf("channels: none is configured: add one, such as web: {kind: webchat}"))
 	}
 	return errors.Join(errs...)
+}
+
+// clash finds two channels that would serve the same pages; pages maps a
+// prefix to the channel that has it.
+func clash(pages map[string]string, c config.Channel, a channels.Adapter) error {
+	p, ok := a.(channels.PageServer)
+	if !ok {
+		return nil
+	}
+	prefix, _ := p.Pages(nil)
+	if first, taken := pages[prefix]; taken {
+		return problem.ChannelClash.Errorf("%s: channel %s: its pages would be at %s, where those of channel %s are; keep one of them", c.Pos, c.Name, prefix, first)
+	}
+	pages[prefix] = c.Name
+	return nil
 }
 
 func (b *Bot) host(name string) *host { return &host{account: name, store: b.store, hub: b.hub} }
@@ -219,7 +239,7 @@ func sqlitePath(cfg *config.Config) (string, error) {
 	path, ok := strings.CutPrefix(url, "sqlite://")
 	if !ok || path == "" {
 		scheme, _, _ := strings.Cut(url, ":")
-		return "", fmt.Errorf("store.url: %q is not available in this build: use sqlite://FILE, such as sqlite://data/parley.db", scheme)
+		return "", problem.Unavailable.Errorf("store.url: %q is not available in this build: use sqlite://FILE, such as sqlite://data/parley.db", scheme)
 	}
 	return filepath.FromSlash(path), nil
 }

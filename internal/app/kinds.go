@@ -24,6 +24,7 @@ type channelEnv struct {
 // channelKind makes the adapter of one kind of channel.
 type channelKind struct {
 	kind string
+	// make decodes the section first, and does nothing where that fails.
 	make func(c config.Channel, env channelEnv) (channels.Adapter, error)
 }
 
@@ -59,6 +60,15 @@ func Kinds() config.Options {
 	}
 	for _, p := range config.Presets() {
 		o.Providers = append(o.Providers, p.Name)
+	}
+	o.Stores = []string{"sqlite"}
+	o.Channel = func(cfg *config.Config, c config.Channel) error {
+		k, ok := findKind(c.Kind)
+		if !ok {
+			return nil // reported already
+		}
+		_, err := k.make(c, channelEnv{cfg: cfg, host: &host{}, log: slog.New(slog.DiscardHandler)})
+		return err
 	}
 	o.ToolKinds = []string{"script", "http"}
 	return o

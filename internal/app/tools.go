@@ -10,13 +10,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/parley-bot/parley/internal/config"
 	"github.com/parley-bot/parley/internal/egress"
+	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/secret"
 	"github.com/parley-bot/parley/internal/tool"
-	httptool "github.com/parley-bot/parley/internal/tool/http"
 	"github.com/parley-bot/parley/internal/tool/js"
 )
 
@@ -44,19 +43,20 @@ func (t *toolset) close(ctx context.Context) error {
 func newTools(ctx context.Context, cfg *config.Config, cacheDir string, log *slog.Logger, all []tool.Tool) (*toolset, error) {
 	guard, err := egress.New(cfg.Fetch.Allow, egress.Options{UserAgent: "parley"})
 	if err != nil {
-		return nil, fmt.Errorf("fetch.allow: %w", err)
+		return nil, problem.Fetch.Errorf("fetch.allow: %w", err)
 	}
 	set := &toolset{guard: guard}
 	all = slices.Clone(all)
 	var errs []error
 	spare := &spareProcs{base: runtime.GOMAXPROCS(0)}
+	scripts := js.Options{
+		CacheDir: cacheDir, Fetch: fetch(guard), Log: log, Long: spare.long,
+		Secret: func(name string) (secret.String, error) { return namedSecret(cfg, name) },
+	}
 	for _, name := range cfg.Tools.Scripts {
-		m, err := js.Load(ctx, source(cfg, name), js.Options{
-			CacheDir: cacheDir, Fetch: fetch(guard), Log: log, Long: spare.long,
-			Secret: func(name string) (secret.String, error) { return namedSecret(cfg, name) },
-		})
+		m, err := js.Load(ctx, source(cfg, name), scripts)
 		if err != nil {
-			errs = append(errs, err)
+			errs = append(errs, problem.Script.Wrap(err))
 			continue
 		}
 		set.modules = append(set.modules, m)
@@ -64,9 +64,9 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, log *slo
 		all = append(all, m.Tools()...)
 	}
 	for _, c := range cfg.Tools.Named {
-		t, err := declared(c, guard, log)
+		t, err := declared(c, guard, asked[c.Name], log)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: tool %s: %w", c.Pos, c.Name, err))
+			errs = append(errs, problem.Tool.Errorf("%s: tool %s: %w", c.Pos, c.Name, err))
 			continue
 		}
 		all = append(all, t)
@@ -75,7 +75,7 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, log *slo
 		return nil, errors.Join(err, set.close(ctx))
 	}
 	if set.registry, err = tool.NewRegistry(all); err != nil {
-		return nil, errors.Join(err, set.close(ctx))
+		return nil, errors.Join(problem.Tool.Wrap(err), set.close(ctx))
 	}
 	set.findings = append(set.findings, tool.Lint(all)...)
 	return set, nil

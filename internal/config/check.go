@@ -4,14 +4,20 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
+	"go.yaml.in/yaml/v4"
 	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/parley-bot/parley/internal/confirm"
+	"github.com/parley-bot/parley/internal/locale"
+	"github.com/parley-bot/parley/internal/problem"
 )
 
 // checker finds what is well-formed and yet can't work.
@@ -47,18 +53,19 @@ func (c *checker) has(path string) bool {
 	return !n.isNull()
 }
 
-func (c *checker) badf(path, format string, args ...any) {
-	c.rep.addf(c.at(path), path+": "+format, args...)
+func (c *checker) badf(id problem.ID, path, format string, args ...any) {
+	c.rep.addf(id, c.at(path), path+": "+format, args...)
 }
 
 func (c *checker) check() {
 	c.server()
 	c.store()
 	c.bot()
+	c.locale()
 	c.limits()
 	c.words()
 	if f := c.root.get("model"); f == nil {
-		c.rep.addf(c.root.at, "model is missing: which language model answers; for example model: {provider: openai, name: gpt-5-mini, api_key: \"${OPENAI_API_KEY}\"}")
+		c.rep.addf(problem.Missing, c.root.at, "model is missing: which language model answers; for example model: {provider: openai, name: gpt-5-mini, api_key: \"${OPENAI_API_KEY}\"}")
 	} else {
 		c.model(&c.cfg.Model, f.val, "model")
 	}
@@ -75,14 +82,14 @@ func (c *checker) server() {
 		c.listen("server.metrics_listen", s.MetricsListen)
 	}
 	if s.MetricsListen != "" && s.MetricsListen == s.Listen {
-		c.badf("server.metrics_listen", "is the same as server.listen; leave it out to serve /metrics there")
+		c.badf(problem.Conflict, "server.metrics_listen", "is the same as server.listen; leave it out to serve /metrics there")
 	}
 	if s.PublicURL != "" {
 		c.url("server.public_url", s.PublicURL, "https", "http")
 		c.cfg.Server.PublicURL = strings.TrimRight(s.PublicURL, "/")
 	}
 	if c.cfg.Demo && !loopback(s.Listen) {
-		c.badf("server.listen", "the built-in demo listens on a loopback address only, such as 127.0.0.1:8080; write a configuration to serve others")
+		c.badf(problem.DemoAddress, "server.listen", "the built-in demo listens on a loopback address only, such as 127.0.0.1:8080; write a configuration to serve others")
 	}
 }
 
@@ -90,11 +97,11 @@ func (c *checker) listen(path, addr string) {
 	host, port, err := net.SplitHostPort(addr)
 	n, perr := strconv.ParseUint(port, 10, 16)
 	if err != nil || perr != nil || n > 65535 {
-		c.badf(path, "must be host:port, such as 127.0.0.1:8080, :8080 or [::1]:8080")
+		c.badf(problem.Address, path, "must be host:port, such as 127.0.0.1:8080, :8080 or [::1]:8080")
 		return
 	}
 	if strings.ContainsAny(host, "/ @") {
-		c.badf(path, "%q is no host name or address", clip(host))
+		c.badf(problem.Address, path, "%q is no host name or address", clip(host))
 	}
 }
 
@@ -112,55 +119,105 @@ func loopback(addr string) bool {
 func (c *checker) url(path, raw string, schemes ...string) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
-		c.badf(path, "must be a URL that begins with %s://", strings.Join(schemes, ":// or "))
+		c.badf(problem.Address, path, "must be a URL that begins with %s://", strings.Join(schemes, ":// or "))
 	}
 }
 
+// storeSchemes are what store.url may begin with, in some build.
+func storeSchemes() []string { return []string{"sqlite", "postgres"} }
+
 func (c *checker) store() {
-	u := c.cfg.Store.URL.Reveal()
+	have := c.opts.Stores
+	if have == nil {
+		have = storeSchemes()
+	}
+	scheme, rest, _ := strings.Cut(c.cfg.Store.URL.Reveal(), "://")
+	if scheme == "postgresql" {
+		scheme = "postgres"
+	}
 	switch {
-	case strings.HasPrefix(u, "sqlite://"):
-		if strings.TrimPrefix(u, "sqlite://") == "" {
-			c.badf("store.url", "names no file; write sqlite://data/parley.db")
-		}
-	case strings.HasPrefix(u, "postgres://"), strings.HasPrefix(u, "postgresql://"):
-		if parsed, err := url.Parse(u); err != nil || strings.Trim(parsed.Path, "/") == "" {
-			c.badf("store.url", "must be postgres://user:password@host/database")
+	case slices.Contains(storeSchemes(), scheme) && !slices.Contains(have, scheme):
+		c.badf(problem.Unavailable, "store.url", "%s:// is not available in this build (it has: %s)", scheme, strings.Join(have, ", "))
+	case scheme == "sqlite" && rest == "":
+		c.badf(problem.StoreURL, "store.url", "names no file; write sqlite://data/parley.db")
+	case scheme == "sqlite":
+	case scheme == "postgres":
+		if parsed, err := url.Parse(c.cfg.Store.URL.Reveal()); err != nil || strings.Trim(parsed.Path, "/") == "" {
+			c.badf(problem.StoreURL, "store.url", "must be postgres://user:password@host/database")
 		}
 	default:
-		c.badf("store.url", "must begin with sqlite:// or postgres://")
+		c.badf(problem.StoreURL, "store.url", "must begin with %s://", strings.Join(have, ":// or "))
 	}
 }
 
 func (c *checker) bot() {
 	if _, err := language.Parse(c.cfg.Bot.Lang); err != nil {
-		c.badf("bot.lang", "%q is no language tag such as en or es-CO", clip(c.cfg.Bot.Lang))
-	}
-	for _, lang := range sortedKeys(c.cfg.Locale) {
-		if _, err := language.Parse(lang); err != nil {
-			c.badf("locale."+lang, "%q is no language tag such as en or es-CO", clip(lang))
-		}
+		c.badf(problem.Language, "bot.lang", "%q is no language tag such as en or es-CO", clip(c.cfg.Bot.Lang))
 	}
 	c.least("bot.history.messages", c.cfg.Bot.History.Messages, 1)
 	c.least("bot.history.tokens", c.cfg.Bot.History.Tokens, 100)
 }
 
+// locale checks each text where it stands.
+func (c *checker) locale() {
+	f := c.root.get("locale")
+	if f == nil || f.val.kind != yaml.MappingNode {
+		return
+	}
+	seen := map[language.Tag]string{}
+	for _, lang := range f.val.fields {
+		path := join("locale", lang.key)
+		tag, err := language.Parse(lang.key)
+		if err != nil || tag == language.Und {
+			c.rep.addf(problem.Language, lang.at, "%s: %q is no language tag such as en or es-CO", path, clip(lang.key))
+			continue
+		}
+		if first, twice := seen[tag]; twice {
+			c.rep.addf(problem.Conflict, lang.at, "%s: the same language as locale.%s; keep one", path, clip(first))
+		}
+		seen[tag] = lang.key
+		c.texts(lang.val, path, "")
+	}
+}
+
+func (c *checker) texts(n *node, path, prefix string) {
+	if n.isNull() {
+		return
+	}
+	for _, f := range n.fields {
+		key := strings.TrimPrefix(prefix+"."+f.key, ".")
+		switch f.val.kind {
+		case yaml.MappingNode:
+			c.texts(f.val, path, key)
+		case yaml.ScalarNode:
+			at := f.at
+			err := locale.CheckText(key, f.val.value)
+			if locale.Known(key) {
+				at = f.val.at
+			}
+			if err != nil {
+				c.rep.addf(problem.Text, at, "%s: %v", join(path, key), err)
+			}
+		}
+	}
+}
+
 func (c *checker) least(path string, got, want int) {
 	if got < want {
-		c.badf(path, "must be at least %d", want)
+		c.badf(problem.Range, path, "must be at least %d", want)
 	}
 }
 
 func (c *checker) positive(path string, got time.Duration) {
 	if got <= 0 {
-		c.badf(path, "must be longer than 0")
+		c.badf(problem.Range, path, "must be longer than 0")
 	}
 }
 
 func (c *checker) limits() {
 	c.least("loop.max_steps", c.cfg.Loop.MaxSteps, 1)
 	if c.cfg.Loop.MaxSteps > 50 {
-		c.badf("loop.max_steps", "must be 50 at the most, the hard end of a turn")
+		c.badf(problem.Range, "loop.max_steps", "must be 50 at the most, the hard end of a turn")
 	}
 	c.positive("loop.turn_deadline", c.cfg.Loop.TurnDeadline)
 	c.positive("confirm.timeout", c.cfg.Confirm.Timeout)
@@ -169,19 +226,19 @@ func (c *checker) limits() {
 	c.least("limits.queue_per_chat", c.cfg.Limits.QueuePerChat, 1)
 	c.least("limits.workers", c.cfg.Limits.Workers, 1)
 	if c.cfg.Limits.MessageBytes < 1 || c.cfg.Limits.MessageBytes > 1<<20 {
-		c.badf("limits.message_bytes", "must be between 1 and 1MiB")
+		c.badf(problem.Range, "limits.message_bytes", "must be between 1 and 1MiB")
 	}
 }
 
-// words finds one that would be both a yes and a no. The classification
-// itself, with the built-in words, is internal/confirm's.
+// words finds one that would be both a yes and a no, where both are the
+// file's; those that clash with built-in words internal/confirm finds.
 func (c *checker) words() {
-	w := c.cfg.Confirm
+	w, before := c.cfg.Confirm, len(c.rep.list)
 	yes := map[string]string{}
 	note := func(path string, list []string) {
 		for _, one := range list {
 			if fold(one) == "" {
-				c.badf(path, "%q holds no word", clip(one))
+				c.badf(problem.Words, path, "%q holds no word", clip(one))
 			}
 			yes[fold(one)] = path
 		}
@@ -189,9 +246,9 @@ func (c *checker) words() {
 	clash := func(path string, list []string) {
 		for _, one := range list {
 			if fold(one) == "" {
-				c.badf(path, "%q holds no word", clip(one))
+				c.badf(problem.Words, path, "%q holds no word", clip(one))
 			} else if other, both := yes[fold(one)]; both {
-				c.badf(path, "%q is in %s too; a word can't be both", clip(one), other)
+				c.badf(problem.Words, path, "%q is in %s too; a word can't be both", clip(one), other)
 			}
 		}
 	}
@@ -199,6 +256,10 @@ func (c *checker) words() {
 	note("confirm.yes_add", w.YesAdd)
 	clash("confirm.no", w.No)
 	clash("confirm.no_add", w.NoAdd)
+	if _, err := confirm.NewWords(w.Yes, w.No, w.YesAdd, w.NoAdd); err != nil && len(c.rep.list) == before {
+		path, what, _ := strings.Cut(err.Error(), ": ")
+		c.badf(problem.Words, path, "%s", what)
+	}
 }
 
 // fold takes case, accents and punctuation away.
@@ -229,26 +290,26 @@ func (c *checker) model(m *Model, n *node, path string) {
 	case m.Provider == "script":
 		c.script(m, n, path, at)
 	case m.Name == "" && !given("name"):
-		c.rep.addf(n.at, "%s.name is missing: the model to use", path)
+		c.rep.addf(problem.Missing, n.at, "%s.name is missing: the model to use", path)
 	}
 	if i >= 0 && Presets()[i].BaseURL == "" && m.BaseURL == "" && !given("base_url") {
-		c.rep.addf(n.at, "%s.base_url is missing: provider %s has an address of your own", path, m.Provider)
+		c.rep.addf(problem.Missing, n.at, "%s.base_url is missing: provider %s has an address of your own", path, m.Provider)
 	}
 	// A server of one's own may want no key.
 	if !keyless && m.BaseURL == "" && m.APIKey.Empty() && !given("api_key") && !given("api_key_file") {
-		c.rep.addf(n.at, "%s.api_key is missing (or api_key_file): provider %s wants a key", path, m.Provider)
+		c.rep.addf(problem.Missing, n.at, "%s.api_key is missing (or api_key_file): provider %s wants a key", path, m.Provider)
 	}
 	if m.BaseURL != "" {
 		if u, err := url.Parse(m.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			c.rep.addf(at("base_url"), "%s.base_url: must be a URL that begins with https:// or http://", path)
+			c.rep.addf(problem.Address, at("base_url"), "%s.base_url: must be a URL that begins with https:// or http://", path)
 		}
 	}
 	if m.MaxTokens < 1 {
-		c.rep.addf(at("max_tokens"), "%s.max_tokens: must be at least 1", path)
+		c.rep.addf(problem.Range, at("max_tokens"), "%s.max_tokens: must be at least 1", path)
 	}
 	if f := n.get("fallback"); f != nil {
 		if path != "model" {
-			c.rep.addf(f.at, "%s.fallback: a fallback has none of its own; list all of them under model.fallback", path)
+			c.rep.addf(problem.NotAllowed, f.at, "%s.fallback: a fallback has none of its own; list all of them under model.fallback", path)
 			return
 		}
 		for i, item := range f.val.items {
@@ -263,13 +324,13 @@ func (c *checker) model(m *Model, n *node, path string) {
 func (c *checker) script(m *Model, n *node, path string, at func(string) Pos) {
 	if m.Script == "" {
 		if n.get("script") == nil {
-			c.rep.addf(n.at, "%s.script is missing: the file with the scripted model's rules", path)
+			c.rep.addf(problem.Missing, n.at, "%s.script is missing: the file with the scripted model's rules", path)
 		}
 		return
 	}
 	full := c.cfg.src.resolve(m.Script, at("script"))
 	if err := c.cfg.src.isFile(full); err != nil {
-		c.rep.addf(at("script"), "%s.script: can't read %s: %s", path, full, reason(err))
+		c.rep.addf(problem.FileMissing, at("script"), "%s.script: can't read %s: %s", path, full, reason(err))
 		return
 	}
 	m.Script = full
@@ -287,10 +348,10 @@ func (c *checker) known(at Pos, path, word string, known, have []string) bool {
 		return true
 	case slices.Contains(known, word):
 		sorted := slices.Sorted(slices.Values(have))
-		c.rep.addf(at, "%s: %q is not available in this build (it has: %s)", path, word, strings.Join(sorted, ", "))
+		c.rep.addf(problem.Unavailable, at, "%s: %q is not available in this build (it has: %s)", path, word, strings.Join(sorted, ", "))
 	default:
 		// The nearest may be one that only another build has.
-		c.rep.addf(at, "%s: %q is not known%s", path, clip(word), didYouMean(word, known))
+		c.rep.addf(problem.NotAllowed, at, "%s: %q is not known%s", path, clip(word), didYouMean(word, known))
 	}
 	return false
 }
@@ -300,12 +361,12 @@ func (c *checker) audit() {
 	if a.Webhook.URL != "" {
 		c.url("audit.webhook.url", a.Webhook.URL, "https", "http")
 		if a.Webhook.Secret.Empty() && !c.has("audit.webhook.secret") && !c.has("audit.webhook.secret_file") {
-			c.badf("audit.webhook", "secret is missing (or secret_file): batches are signed with it")
+			c.badf(problem.Missing, "audit.webhook", "secret is missing (or secret_file): batches are signed with it")
 		}
 	}
 	for _, p := range a.Redact {
 		if _, rest, ok := strings.Cut(p, "."); !ok && p != "args" || ok && (!strings.HasPrefix(p, "args.") || slices.Contains(strings.Split(rest, "."), "")) {
-			c.badf("audit.redact", "%q is no path into the arguments, such as args.card or args.items.*.note", clip(p))
+			c.badf(problem.Redact, "audit.redact", "%q is no path into the arguments, such as args.card or args.items.*.note", clip(p))
 		}
 	}
 }
@@ -316,11 +377,14 @@ func (c *checker) channels() {
 		if f := c.root.find("channels." + ch.Name + ".kind"); f != nil && f.key == "kind" {
 			at = f.val.at
 		}
-		c.known(at, "channels."+ch.Name+".kind", ch.Kind, knownChannels(), c.opts.ChannelKinds)
+		if c.known(at, "channels."+ch.Name+".kind", ch.Kind, knownChannels(), c.opts.ChannelKinds) && c.opts.Channel != nil {
+			ch.seen = new(reflect.Value)
+			c.rep.merge(c.opts.Channel(c.cfg, ch))
+		}
 	}
 	for _, key := range sortedKeys(c.cfg.Secrets) {
 		if c.cfg.Secrets[key].Empty() && !c.has("secrets."+key+"_file") {
-			c.badf("secrets."+key, "is empty")
+			c.badf(problem.Missing, "secrets."+key, "is empty")
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/parley-bot/parley/internal/problem"
 )
 
 // fetch checks the form of each entry; internal/egress gives them meaning.
@@ -17,14 +19,14 @@ func (c *checker) fetch() {
 		if h, port, err := net.SplitHostPort(entry); err == nil {
 			host = h
 			if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-				c.badf("fetch.allow", "%q has no valid port", clip(entry))
+				c.badf(problem.Fetch, "fetch.allow", "%q has no valid port", clip(entry))
 				continue
 			}
 		}
 		host = strings.TrimPrefix(host, "*.")
 		_, err := netip.ParseAddr(strings.Trim(host, "[]"))
 		if err != nil && (host == "" || strings.ContainsAny(host, "/:@*? ")) {
-			c.badf("fetch.allow", "%q is no host; write host, host:port, *.host or an address, without https://", clip(entry))
+			c.badf(problem.Fetch, "fetch.allow", "%q is no host; write host, host:port, *.host or an address, without https://", clip(entry))
 		}
 	}
 }
@@ -52,7 +54,7 @@ func (c *checker) tool(t Tool, n *node, path string) {
 		return t.Pos
 	}
 	if !isToolName(t.Name) {
-		c.rep.addf(t.Pos, "tool name %q: models take letters, digits, _ and - only, 64 at the most", clip(t.Name))
+		c.rep.addf(problem.BadName, t.Pos, "tool name %q: models take letters, digits, _ and - only, 64 at the most", clip(t.Name))
 	}
 	var kinds []string
 	for _, k := range []string{"http", "sql", "mcp"} {
@@ -62,19 +64,19 @@ func (c *checker) tool(t Tool, n *node, path string) {
 	}
 	switch len(kinds) {
 	case 0:
-		c.rep.addf(t.Pos, "%s says what it is but not what it does: give it http (or declare it in a script)", path)
+		c.rep.addf(problem.ToolKind, t.Pos, "%s says what it is but not what it does: give it http (or declare it in a script)", path)
 	case 1:
 		c.known(n.get(kinds[0]).at, path, kinds[0], knownTools(), c.opts.ToolKinds)
 	default:
-		c.rep.addf(t.Pos, "%s has both %s; a tool does one thing", path, strings.Join(kinds, " and "))
+		c.rep.addf(problem.ToolKind, t.Pos, "%s has both %s; a tool does one thing", path, strings.Join(kinds, " and "))
 	}
 	if t.Description == "" && n.get("description") != nil {
-		c.rep.addf(at("description"), "%s.description is empty: a model chooses tools by it", path)
+		c.rep.addf(problem.Missing, at("description"), "%s.description is empty: a model chooses tools by it", path)
 	}
 	props := c.schema(t, path, at("schema"))
 	c.labels(t, n, path, props)
-	if t.ConfirmWhen != "" && n.get("confirm") != nil {
-		c.rep.addf(at("confirm"), "%s: both confirm and confirm_when are given; keep one", path)
+	if t.ConfirmWhen.Text != "" && n.get("confirm") != nil {
+		c.rep.addf(problem.Conflict, at("confirm"), "%s: both confirm and confirm_when are given; keep one", path)
 	}
 	if t.HTTP != nil {
 		c.http(t, n, path, props)
@@ -99,11 +101,11 @@ func (c *checker) schema(t Tool, path string, at Pos) map[string]json.RawMessage
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if err := json.Unmarshal(t.Schema, &s); err != nil {
-		c.rep.addf(at, "%s.schema must be a JSON Schema of an object, such as {type: object, properties: {…}}", path)
+		c.rep.addf(problem.ToolSchema, at, "%s.schema must be a JSON Schema of an object, such as {type: object, properties: {…}}", path)
 		return nil
 	}
 	if s.Type != nil && string(s.Type) != `"object"` {
-		c.rep.addf(at, "%s.schema: arguments are an object; its type must be object", path)
+		c.rep.addf(problem.ToolSchema, at, "%s.schema: arguments are an object; its type must be object", path)
 	}
 	return s.Properties
 }
@@ -118,7 +120,7 @@ func (c *checker) labels(t Tool, n *node, path string, props map[string]json.Raw
 	for _, l := range f.val.fields {
 		// Labels apply within list items too, so any depth counts.
 		if !strings.Contains(whole, string(quote(l.key))) {
-			c.rep.addf(l.at, "%s.labels: no argument is called %q%s", path, clip(l.key), didYouMean(l.key, sortedKeys(props)))
+			c.rep.addf(problem.ToolArgs, l.at, "%s.labels: no argument is called %q%s", path, clip(l.key), didYouMean(l.key, sortedKeys(props)))
 		}
 	}
 }
@@ -133,14 +135,14 @@ func (c *checker) http(t Tool, n *node, path string, props map[string]json.RawMe
 	}
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 	if t.HTTP.Method != "" && !slices.Contains(methods, t.HTTP.Method) {
-		c.rep.addf(at("method"), "%s.http.method: %q is not allowed%s", path, clip(t.HTTP.Method), didYouMean(t.HTTP.Method, methods))
+		c.rep.addf(problem.NotAllowed, at("method"), "%s.http.method: %q is not allowed%s", path, clip(t.HTTP.Method), didYouMean(t.HTTP.Method, methods))
 	}
 	if t.HTTP.URL != "" {
 		c.toolURL(t.HTTP.URL, path+".http.url", at("url"))
 	}
 	for _, header := range sortedKeys(t.HTTP.Headers) {
 		if !isHeader(header, t.HTTP.Headers[header].Reveal()) {
-			c.rep.addf(at("headers"), "%s.http.headers: %q is no valid header", path, clip(header))
+			c.rep.addf(problem.NotAllowed, at("headers"), "%s.http.headers: %q is no valid header", path, clip(header))
 		}
 	}
 	for _, arg := range sortedKeys(t.HTTP.Bind) {
@@ -149,10 +151,10 @@ func (c *checker) http(t Tool, n *node, path string, props map[string]json.RawMe
 			where = f.val.at
 		}
 		if _, shown := props[arg]; shown {
-			c.rep.addf(where, "%s.http.bind: %q is an argument of the schema too; what the server binds must be out of the model's reach", path, clip(arg))
+			c.rep.addf(problem.ToolArgs, where, "%s.http.bind: %q is an argument of the schema too; what the server binds must be out of the model's reach", path, clip(arg))
 		}
 		if !isIdentity(t.HTTP.Bind[arg]) {
-			c.rep.addf(where, "%s.http.bind: %q is not known%s", path, clip(t.HTTP.Bind[arg]), didYouMean(t.HTTP.Bind[arg], identities()))
+			c.rep.addf(problem.ToolArgs, where, "%s.http.bind: %q is not known%s", path, clip(t.HTTP.Bind[arg]), didYouMean(t.HTTP.Bind[arg], identities()))
 		}
 	}
 }
@@ -179,16 +181,16 @@ func (c *checker) toolURL(raw, path string, at Pos) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	if strings.Contains(scheme+host, "{") {
-		c.rep.addf(at, "%s: a {placeholder} can't be part of the host; the model would choose where to connect", path)
+		c.rep.addf(problem.ToolURL, at, "%s: a {placeholder} can't be part of the host; the model would choose where to connect", path)
 		return
 	}
 	u, err := url.Parse(strings.NewReplacer("{", "", "}", "").Replace(raw))
 	if !ok || err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		c.rep.addf(at, "%s: must be a URL that begins with https:// or http://", path)
+		c.rep.addf(problem.ToolURL, at, "%s: must be a URL that begins with https:// or http://", path)
 		return
 	}
 	if u.User != nil {
-		c.rep.addf(at, "%s: put credentials in headers, where they are kept secret", path)
+		c.rep.addf(problem.ToolURL, at, "%s: put credentials in headers, where they are kept secret", path)
 		return
 	}
 	port := u.Port()
@@ -196,7 +198,7 @@ func (c *checker) toolURL(raw, path string, at Pos) {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	if !allowed(c.cfg.Fetch.Allow, strings.ToLower(u.Hostname()), port) {
-		c.rep.addf(at, "%s: host %q is not in fetch.allow; add it there (a private address with its port)", path, clip(u.Host))
+		c.rep.addf(problem.Fetch, at, "%s: host %q is not in fetch.allow; add it there (a private address with its port)", path, clip(u.Host))
 	}
 }
 

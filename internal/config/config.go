@@ -74,8 +74,9 @@ func (s Server) Proxies() []netip.Prefix {
 
 // Store is where everything is kept.
 type Store struct {
-	// URL is sqlite://FILE or postgres://…; it may hold a password. The
-	// default is sqlite://data/parley.db, relative to the working directory.
+	// URL is sqlite://FILE, and postgres://… where the build has it; it may
+	// hold a password. The default is sqlite://data/parley.db, relative to
+	// the working directory.
 	URL secret.String `yaml:"url"`
 	// UnsafeFS allows SQLite on a network file system.
 	UnsafeFS bool `yaml:"unsafe_fs"`

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/secret"
 )
 
@@ -131,7 +132,7 @@ func (d *decoder) value(n *node, v reflect.Value, path string, r rules) {
 // the struct doesn't have them.
 func (d *decoder) section(n *node, v reflect.Value, path string, ignore []string) {
 	if n.kind != yaml.MappingNode {
-		d.rep.addf(n.at, "%s must be a mapping of keys to values, not %s", name(path), what(n))
+		d.rep.addf(problem.WrongType, n.at, "%s must be a mapping of keys to values, not %s", name(path), what(n))
 		return
 	}
 	rs := rulesOf(v.Type())
@@ -144,7 +145,7 @@ func (d *decoder) section(n *node, v reflect.Value, path string, ignore []string
 		if path != "" {
 			in = " in " + path
 		}
-		d.rep.addf(f.at, "unknown key %q%s%s", clip(f.key), in, didYouMean(f.key, keysOf(rs)))
+		d.rep.addf(problem.UnknownKey, f.at, "unknown key %q%s%s", clip(f.key), in, didYouMean(f.key, keysOf(rs)))
 	}
 	for _, r := range rs {
 		if r.required && n.get(r.name) == nil && (!is[secret.String](r.typ) || n.get(r.name+"_file") == nil) {
@@ -152,7 +153,7 @@ func (d *decoder) section(n *node, v reflect.Value, path string, ignore []string
 			if is[secret.String](r.typ) {
 				also = " (or " + r.name + "_file)"
 			}
-			d.rep.addf(n.at, "%s is missing%s", join(path, r.name), also)
+			d.rep.addf(problem.Missing, n.at, "%s is missing%s", join(path, r.name), also)
 		}
 	}
 }
@@ -163,14 +164,14 @@ func (d *decoder) field(n *node, f field, v reflect.Value, path string, rs []rul
 		switch {
 		case f.key == r.name:
 			if r.required && f.val.isNull() {
-				d.rep.addf(f.at, "%s has no value", join(path, r.name))
+				d.rep.addf(problem.Missing, f.at, "%s has no value", join(path, r.name))
 				return true
 			}
 			d.value(f.val, v.FieldByIndex(r.index), join(path, r.name), r)
 			return true
 		case is[secret.String](r.typ) && f.key == r.name+"_file":
 			if other := n.get(r.name); other != nil {
-				d.rep.addf(f.at, "both %s and %s_file are given; keep one", join(path, r.name), r.name)
+				d.rep.addf(problem.Conflict, f.at, "both %s and %s_file are given; keep one", join(path, r.name), r.name)
 				return true
 			}
 			d.secretFile(f.val, v.FieldByIndex(r.index), join(path, f.key))
@@ -191,13 +192,13 @@ func (d *decoder) secretFile(n *node, v reflect.Value, path string) {
 	full := d.src.resolve(file, n.at)
 	data, err := d.src.read(full, maxSecretBytes)
 	if err != nil {
-		d.rep.addf(n.at, "%s: can't read %s: %s", path, full, reason(err))
+		d.rep.addf(problem.FileMissing, n.at, "%s: can't read %s: %s", path, full, reason(err))
 		return
 	}
 	// Editors and `echo` end a file in a line break that is no part of it.
 	text := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	if text == "" {
-		d.rep.addf(n.at, "%s: %s is empty", path, full)
+		d.rep.addf(problem.FileMissing, n.at, "%s: %s is empty", path, full)
 		return
 	}
 	v.Set(reflect.ValueOf(secret.New(text)))
@@ -205,7 +206,7 @@ func (d *decoder) secretFile(n *node, v reflect.Value, path string) {
 
 func (d *decoder) mapping(n *node, v reflect.Value, path string, r rules) {
 	if n.kind != yaml.MappingNode {
-		d.rep.addf(n.at, "%s must be a mapping of keys to values, not %s", name(path), what(n))
+		d.rep.addf(problem.WrongType, n.at, "%s must be a mapping of keys to values, not %s", name(path), what(n))
 		return
 	}
 	elem := v.Type().Elem()
@@ -214,7 +215,7 @@ func (d *decoder) mapping(n *node, v reflect.Value, path string, r rules) {
 		val, key := reflect.New(elem).Elem(), f.key
 		if base, isFile := strings.CutSuffix(key, "_file"); isFile && is[secret.String](elem) {
 			if n.get(base) != nil {
-				d.rep.addf(f.at, "both %s and %s are given; keep one", join(path, base), key)
+				d.rep.addf(problem.Conflict, f.at, "both %s and %s are given; keep one", join(path, base), key)
 				continue
 			}
 			key = base
@@ -229,7 +230,7 @@ func (d *decoder) mapping(n *node, v reflect.Value, path string, r rules) {
 
 func (d *decoder) list(n *node, v reflect.Value, path string, r rules) {
 	if n.kind != yaml.SequenceNode {
-		d.rep.addf(n.at, "%s must be a list such as [a, b], not %s", name(path), what(n))
+		d.rep.addf(problem.WrongType, n.at, "%s must be a list such as [a, b], not %s", name(path), what(n))
 		return
 	}
 	out := reflect.MakeSlice(v.Type(), len(n.items), len(n.items))
@@ -242,7 +243,7 @@ func (d *decoder) list(n *node, v reflect.Value, path string, r rules) {
 // library gives any other type to the YAML library, strictly.
 func (d *decoder) library(n *node, v reflect.Value, path string) {
 	if err := d.yaml(n, path).Load(v.Addr().Interface(), yaml.WithKnownFields()); err != nil {
-		d.rep.addf(n.at, "%s does not fit what is expected here", name(path))
+		d.rep.addf(problem.WrongType, n.at, "%s does not fit what is expected here", name(path))
 	}
 }
 

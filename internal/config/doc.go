@@ -6,7 +6,8 @@
 // need neither a network nor a running store. It doesn't own an adapter's own
 // keys: a channel's section stays as it was written until [Channel.Decode] is
 // given the adapter's struct. Nor does it own texts (internal/locale), words of
-// consent (internal/confirm) or schemas (internal/tool): it hands those on.
+// consent (internal/confirm) or schemas (internal/tool): it asks those what they
+// think of what is written, to say it with its place, and hands it on.
 //
 // The YAML is parsed by go.yaml.in/yaml and then decoded here, not by that
 // library's struct decoder, for three reasons: every mistake is reported and

@@ -2,9 +2,12 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/parley-bot/parley/internal/problem"
 )
 
 // Pos says where something was configured.
@@ -34,9 +37,14 @@ func (p Pos) String() string {
 type Error struct {
 	Pos Pos
 	Msg string
+	// ID is the mistake's number, which the text ends in.
+	ID problem.ID
 }
 
-func (e Error) Error() string { return e.Pos.String() + ": " + e.Msg }
+func (e Error) Error() string { return e.Pos.String() + ": " + e.Msg + " [" + string(e.ID) + "]" }
+
+// Problem implements problem.Numbered.
+func (e Error) Problem() problem.ID { return e.ID }
 
 // maxErrors bounds what a hostile file can make of a report.
 const maxErrors = 100
@@ -72,21 +80,37 @@ func (e *Errors) Unwrap() []error {
 	return out
 }
 
+// Problem implements problem.Numbered: the first mistake's id.
+func (e *Errors) Problem() problem.ID { return e.List[0].ID }
+
 // report collects errors while a configuration is read.
 type report struct {
 	list []Error
 	more int
 }
 
-func (r *report) addf(at Pos, format string, args ...any) {
+func (r *report) addf(id problem.ID, at Pos, format string, args ...any) {
 	if len(r.list) >= maxErrors {
 		r.more++
 		return
 	}
-	e := Error{Pos: at, Msg: fmt.Sprintf(format, args...)}
+	e := Error{Pos: at, Msg: fmt.Sprintf(format, args...), ID: id}
 	if !slices.Contains(r.list, e) {
 		r.list = append(r.list, e)
 	}
+}
+
+// merge adds what was reported elsewhere; false where err is no list of mistakes.
+func (r *report) merge(err error) bool {
+	many, ok := errors.AsType[*Errors](err)
+	if !ok {
+		return false
+	}
+	for _, e := range many.List {
+		r.addf(e.ID, e.Pos, "%s", e.Msg)
+	}
+	r.more += many.More
+	return true
 }
 
 // err is nil when nothing was reported.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/parley-bot/parley/internal/problem"
 )
 
 // Options say what a build can do and where values may come from. The zero
@@ -21,6 +23,12 @@ type Options struct {
 	// ChannelKinds, Providers and ToolKinds are what this build has; nil is
 	// all that are known.
 	ChannelKinds, Providers, ToolKinds []string
+	// Channel, where not nil, decodes a channel's section as its adapter is
+	// made from it. It is given sections that end Decode with an error in any
+	// case, and must return that error.
+	Channel func(cfg *Config, ch Channel) error
+	// Stores are the schemes that store.url may have, likewise.
+	Stores []string
 }
 
 // Load reads the configuration in a file on disk. A file that can't be read
@@ -44,7 +52,7 @@ func load(src source, opts Options) (*Config, error) {
 	inc := includer{src: src, rep: rep, env: opts.Env}
 	root, err := inc.load(src.main)
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
+		return nil, problem.Unreadable.Errorf("read the configuration: %w", err)
 	}
 	// A broken file's other mistakes are only guesses.
 	if root == nil && len(rep.list) > 0 {

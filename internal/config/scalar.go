@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/secret"
 )
 
@@ -39,7 +40,7 @@ func (d *decoder) expanded(n *node, path string) (string, bool) {
 	}
 	out, bad := expand(n.value, d.env)
 	if bad != "" {
-		d.rep.addf(n.at, "%s: %s", name(path), bad)
+		d.rep.addf(problem.Variable, n.at, "%s: %s", name(path), bad)
 		return "", false
 	}
 	return out, true
@@ -48,7 +49,7 @@ func (d *decoder) expanded(n *node, path string) (string, bool) {
 // text is the text of a node that must be a scalar.
 func (d *decoder) text(n *node, path string) (string, bool) {
 	if n.kind != yaml.ScalarNode || n.isNull() {
-		d.rep.addf(n.at, "%s must be a single value, not %s", name(path), what(n))
+		d.rep.addf(problem.WrongType, n.at, "%s must be a single value, not %s", name(path), what(n))
 		return "", false
 	}
 	return d.expanded(n, path)
@@ -73,7 +74,7 @@ func (d *decoder) scalar(n *node, v reflect.Value, path string, r rules) {
 		}
 	}
 	if r.oneof != nil && !slices.Contains(r.oneof, s) {
-		d.rep.addf(n.at, "%s: %s is not allowed%s", path, shown(n), didYouMean(n.value, r.oneof))
+		d.rep.addf(problem.NotAllowed, n.at, "%s: %s is not allowed%s", path, shown(n), didYouMean(n.value, r.oneof))
 		return
 	}
 	if is[secret.String](v.Type()) {
@@ -81,7 +82,7 @@ func (d *decoder) scalar(n *node, v reflect.Value, path string, r rules) {
 		return
 	}
 	if want := d.set(n, v, s); want != "" {
-		d.rep.addf(n.at, "%s: %s is not %s", path, shown(n), want)
+		d.rep.addf(problem.WrongType, n.at, "%s: %s is not %s", path, shown(n), want)
 	}
 }
 
@@ -188,7 +189,7 @@ func (d *decoder) jsonScalar(b *bytes.Buffer, n *node, path string) bool {
 				return true
 			}
 		}
-		d.rep.addf(n.at, "%s: %s is a number that JSON doesn't have", name(path), shown(n))
+		d.rep.addf(problem.WrongType, n.at, "%s: %s is a number that JSON doesn't have", name(path), shown(n))
 		return false
 	default:
 		b.Write(quote(n.value))

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/parley-bot/parley/internal/problem"
 )
 
 // Section is a part of the file that is kept as it was written until its
@@ -19,7 +21,13 @@ type Section struct {
 	// common are keys that the core has taken; an owner that has no field
 	// for them need not know.
 	common []string
+	// seen, where not nil, takes a copy of what Decode is given, with its
+	// defaults; a Decode that finds nothing wrong ends in errSeen then.
+	seen *reflect.Value
 }
+
+// errSeen ends a Decode that is only meant to look.
+var errSeen = errors.New("config: the section was only looked at")
 
 // Given tells whether the file has the section, with something in it.
 func (s Section) Given() bool { return !s.node.isNull() }
@@ -44,6 +52,10 @@ func (s Section) Decode(v any) error {
 	if target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct {
 		return errors.New("config: Decode needs a pointer to a struct")
 	}
+	if s.seen != nil {
+		*s.seen = reflect.New(target.Type().Elem()).Elem()
+		s.seen.Set(target.Elem())
+	}
 	d := decoder{rep: &report{}}
 	n := s.node
 	if s.d != nil {
@@ -58,7 +70,10 @@ func (s Section) Decode(v any) error {
 			s.invalid(d.rep, n, val.Validate())
 		}
 	}
-	return d.rep.err()
+	if err := d.rep.err(); err != nil || s.seen == nil {
+		return err
+	}
+	return errSeen
 }
 
 // invalid reports what Validate found, joined errors one by one.
@@ -79,7 +94,7 @@ func (s Section) invalid(rep *report, n *node, err error) {
 			at = f.at
 		}
 	}
-	rep.addf(at, "%s: %v", path, err)
+	rep.addf(problem.Channel, at, "%s: %v", path, err)
 }
 
 // find follows a dotted path as far as it exists; nil if its first key
@@ -130,7 +145,7 @@ func (c *Channels) fromNode(d *decoder, n *node, path string) {
 		return
 	}
 	if n.kind != yaml.MappingNode {
-		d.rep.addf(n.at, "%s must map names to channels, not %s", path, what(n))
+		d.rep.addf(problem.WrongType, n.at, "%s must map names to channels, not %s", path, what(n))
 		return
 	}
 	for _, f := range n.fields {
@@ -147,10 +162,10 @@ func channel(d *decoder, f field, path string) Channel {
 		Unknown string `yaml:"unknown" config:"oneof=answer|ignore|pair"`
 	}{Kind: f.key, Groups: Groups{ReplyTo: "mention", Session: "user"}}
 	if !isName(f.key, 63) {
-		d.rep.addf(f.at, "channel name %q: use letters, digits, _ and -, 63 at the most, a letter or digit first", clip(f.key))
+		d.rep.addf(problem.BadName, f.at, "channel name %q: use letters, digits, _ and -, 63 at the most, a letter or digit first", clip(f.key))
 	}
 	if !f.val.isNull() && f.val.kind != yaml.MappingNode {
-		d.rep.addf(f.val.at, "%s must be a mapping of keys to values, not %s", path, what(f.val))
+		d.rep.addf(problem.WrongType, f.val.at, "%s must be a mapping of keys to values, not %s", path, what(f.val))
 		f.val = &node{kind: yaml.ScalarNode, tag: "!!null", at: f.val.at}
 	}
 	// The core's keys are decoded here, the adapter's are left alone.
@@ -185,7 +200,7 @@ func (t *Tools) fromNode(d *decoder, n *node, path string) {
 		return
 	}
 	if n.kind != yaml.MappingNode {
-		d.rep.addf(n.at, "%s must be a mapping of tools, not %s", path, what(n))
+		d.rep.addf(problem.WrongType, n.at, "%s must be a mapping of tools, not %s", path, what(n))
 		return
 	}
 	for _, f := range n.fields {
@@ -210,7 +225,7 @@ func (t *Tools) scripts(d *decoder, f field, path string) {
 		return
 	}
 	if f.val.kind != yaml.SequenceNode {
-		d.rep.addf(f.val.at, "%s must be a list of files such as [tools.ts]", path)
+		d.rep.addf(problem.WrongType, f.val.at, "%s must be a list of files such as [tools.ts]", path)
 		return
 	}
 	for _, item := range f.val.items {
@@ -220,11 +235,11 @@ func (t *Tools) scripts(d *decoder, f field, path string) {
 		}
 		full := d.src.resolve(file, item.at)
 		if err := d.src.isFile(full); err != nil {
-			d.rep.addf(item.at, "%s: can't read %s: %s", path, full, reason(err))
+			d.rep.addf(problem.FileMissing, item.at, "%s: can't read %s: %s", path, full, reason(err))
 			continue
 		}
 		if slices.Contains(t.Scripts, full) {
-			d.rep.addf(item.at, "%s: %s is listed twice", path, full)
+			d.rep.addf(problem.Conflict, item.at, "%s: %s is listed twice", path, full)
 			continue
 		}
 		t.Scripts = append(t.Scripts, full)

@@ -72,17 +72,17 @@ func TestChannel_DecodeErrors(t *testing.T) {
 	}{
 		"everything": {
 			yaml: "{kind: webchat, tokn: x, mode: pull, poll: 3, nested: {kee: 1}}",
-			want: `main.yaml:2:17: channels.web.token is missing (or token_file)
-main.yaml:2:33: unknown key "tokn" in channels.web; did you mean "token"? (allowed: api_url, mode, names, nested, origins, poll, token, token_file)
-main.yaml:2:48: channels.web.mode: "pull" is not allowed (allowed: polling, webhook)
-main.yaml:2:60: channels.web.poll: "3" is not a duration such as 30s, 2m or 24h
-main.yaml:2:72: unknown key "kee" in channels.web.nested; did you mean "key"? (allowed: key, key_file)`,
+			want: `main.yaml:2:17: channels.web.token is missing (or token_file) [P1103]
+main.yaml:2:33: unknown key "tokn" in channels.web; did you mean "token"? (allowed: api_url, mode, names, nested, origins, poll, token, token_file) [P1101]
+main.yaml:2:48: channels.web.mode: "pull" is not allowed (allowed: polling, webhook) [P1104]
+main.yaml:2:60: channels.web.poll: "3" is not a duration such as 30s, 2m or 24h [P1102]
+main.yaml:2:72: unknown key "kee" in channels.web.nested; did you mean "key"? (allowed: key, key_file) [P1101]`,
 		},
-		"unset":      {yaml: "{kind: webchat, token: \"${GONE}\"}", want: "main.yaml:2:40: channels.web.token: environment variable GONE is not set; set it, or give a default as ${GONE:-…}"},
-		"null token": {yaml: "{kind: webchat, token: }", want: "main.yaml:2:33: channels.web.token has no value"},
+		"unset":      {yaml: "{kind: webchat, token: \"${GONE}\"}", want: "main.yaml:2:40: channels.web.token: environment variable GONE is not set; set it, or give a default as ${GONE:-…} [P1106]"},
+		"null token": {yaml: "{kind: webchat, token: }", want: "main.yaml:2:33: channels.web.token has no value [P1103]"},
 		"validate": {
 			yaml: "{kind: webchat, token: x, nested: {key: y}}", err: errors.Join(keyed{"nested.key"}, errors.New("no good")),
-			want: "main.yaml:2:12: channels.web: no good\nmain.yaml:2:52: channels.web.nested.key: is wrong",
+			want: "main.yaml:2:12: channels.web: no good [P1401]\nmain.yaml:2:52: channels.web.nested.key: is wrong [P1401]",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

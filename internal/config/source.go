@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/parley-bot/parley/internal/problem"
 )
 
 // source is where files are read from: the disk, or an embedded tree.
@@ -124,7 +126,7 @@ func (l *includer) load(name string) (*node, error) {
 		return nil, nil
 	}
 	if root.kind != yaml.MappingNode {
-		l.rep.addf(root.at, "a configuration is a mapping of sections, such as \"server:\"")
+		l.rep.addf(problem.Document, root.at, "a configuration is a mapping of sections, such as \"server:\"")
 		return nil, nil
 	}
 	inc := root.get("include")
@@ -148,12 +150,12 @@ func (l *includer) list(inc *field) []*node {
 
 func (l *includer) include(n *node) *node {
 	if n.kind != yaml.ScalarNode || n.isNull() {
-		l.rep.addf(n.at, "include takes a file name or a list of file names")
+		l.rep.addf(problem.Include, n.at, "include takes a file name or a list of file names")
 		return nil
 	}
 	name, bad := expand(n.value, l.env)
 	if bad != "" {
-		l.rep.addf(n.at, "include: %s", bad)
+		l.rep.addf(problem.Variable, n.at, "include: %s", bad)
 		return nil
 	}
 	full := l.src.resolve(name, n.at)
@@ -161,23 +163,23 @@ func (l *includer) include(n *node) *node {
 	if strings.ContainsAny(name, "*?[") {
 		var err error
 		if names, err = l.src.glob(full); err != nil {
-			l.rep.addf(n.at, "include: %q is no file pattern", clip(n.value))
+			l.rep.addf(problem.Include, n.at, "include: %q is no file pattern", clip(n.value))
 			return nil
 		}
 	}
 	var out *node
 	for _, one := range names {
 		if slices.Contains(l.open, one) {
-			l.rep.addf(n.at, "include: %s includes itself", one)
+			l.rep.addf(problem.Include, n.at, "include: %s includes itself", one)
 			continue
 		}
 		if l.count++; l.count > maxIncludes {
-			l.rep.addf(n.at, "include: more than %d files", maxIncludes)
+			l.rep.addf(problem.TooLarge, n.at, "include: more than %d files", maxIncludes)
 			return out
 		}
 		root, err := l.load(one)
 		if err != nil {
-			l.rep.addf(n.at, "include: can't read %s: %s", one, reason(err))
+			l.rep.addf(problem.FileMissing, n.at, "include: can't read %s: %s", one, reason(err))
 		}
 		out = overlay(out, root)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/parley-bot/parley/internal/problem"
 )
 
 // The bounds of a configuration. A real one is far below them; they keep a
@@ -61,6 +63,7 @@ type builder struct {
 	file  string
 	nodes int
 	full  bool
+	lines []string
 	open  []*yaml.Node // anchors being followed: an alias to one is a loop
 }
 
@@ -69,7 +72,8 @@ type builder struct {
 func (b *builder) parse(data []byte) *node {
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
-		b.rep.addf(Pos{File: b.file}, "can't be read as YAML")
+	b.lines = strings.Split(string(data), "\n")
+		b.rep.addf(problem.Syntax, Pos{File: b.file}, "can't be read as YAML")
 		return nil
 	}
 	var doc, second yaml.Node
@@ -80,7 +84,7 @@ func (b *builder) parse(data []byte) *node {
 		return nil
 	}
 	if err := loader.Load(&second); err == nil {
-		b.rep.addf(Pos{File: b.file, Line: second.Line, Col: second.Column}, "a configuration is one YAML document; remove the second (it starts at \"---\")")
+		b.rep.addf(problem.Document, Pos{File: b.file, Line: second.Line, Col: second.Column}, "a configuration is one YAML document; remove the second (it starts at \"---\")")
 	} else if !errors.Is(err, io.EOF) {
 		b.syntax(err)
 	}
@@ -97,11 +101,11 @@ func (b *builder) syntax(err error) {
 		if at.Line > 0 && at.Col == 0 {
 			at.Col = 1
 		}
-		b.rep.addf(at, "not valid YAML: %s", le.Message)
+		b.rep.addf(problem.Syntax, at, "not valid YAML: %s", le.Message)
 		return
 	}
 	// The library's other errors may quote the input.
-	b.rep.addf(at, "not valid YAML")
+	b.rep.addf(problem.Syntax, at, "not valid YAML")
 }
 
 func (b *builder) pos(n *yaml.Node) Pos { return Pos{File: b.file, Line: n.Line, Col: n.Column} }
@@ -112,12 +116,12 @@ func (b *builder) build(n *yaml.Node, depth int) *node {
 	}
 	if b.nodes++; b.nodes > maxNodes || depth > maxDepth {
 		b.full = true
-		b.rep.addf(b.pos(n), "the configuration is too large or too deep once its aliases are followed (at most %d values, %d levels)", maxNodes, maxDepth)
+		b.rep.addf(problem.TooLarge, b.pos(n), "the configuration is too large or too deep once its aliases are followed (at most %d values, %d levels)", maxNodes, maxDepth)
 		return nil
 	}
 	if n.Kind == yaml.AliasNode {
 		if n.Alias == nil || slices.Contains(b.open, n.Alias) {
-			b.rep.addf(b.pos(n), "alias *%s refers to the value it is part of", n.Value)
+			b.rep.addf(problem.Feature, b.pos(n), "alias *%s refers to the value it is part of", n.Value)
 			return nil
 		}
 		return b.build(n.Alias, depth+1)
@@ -141,7 +145,7 @@ func (b *builder) build(n *yaml.Node, depth int) *node {
 		out.value, out.tag = n.Value, n.ShortTag()
 		out.quoted = n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
 		if strings.HasPrefix(out.tag, "!") && !strings.HasPrefix(out.tag, "!!") {
-			b.rep.addf(out.at, "unknown YAML tag %s", out.tag)
+			b.rep.addf(problem.Feature, out.at, "unknown YAML tag %s", out.tag)
 		}
 	}
 	return out
@@ -157,7 +161,7 @@ func (b *builder) mapping(n *yaml.Node, out *node, depth int) {
 			k = k.Alias
 		}
 		if k.Kind != yaml.ScalarNode {
-			b.rep.addf(at, "a key must be plain text")
+			b.rep.addf(problem.Feature, at, "a key must be plain text")
 			continue
 		}
 		if k.Value == "<<" && k.ShortTag() == "!!merge" {
@@ -165,7 +169,7 @@ func (b *builder) mapping(n *yaml.Node, out *node, depth int) {
 			continue
 		}
 		if first, dup := seen[k.Value]; dup {
-			b.rep.addf(at, "duplicate key %q; it is first given at line %d", clip(k.Value), first.Line)
+			b.rep.addf(problem.DuplicateKey, at, "duplicate key %q; it is first given at line %d", clip(k.Value), first.Line)
 			continue
 		}
 		seen[k.Value] = at
@@ -191,7 +195,7 @@ func (b *builder) merge(m *yaml.Node, out *node, seen map[string]Pos, depth int)
 	}
 	for _, one := range maps {
 		if one.kind != yaml.MappingNode {
-			b.rep.addf(b.pos(m), "<< merges a mapping or a list of mappings")
+			b.rep.addf(problem.Feature, b.pos(m), "<< merges a mapping or a list of mappings")
 			return
 		}
 		for _, f := range one.fields {

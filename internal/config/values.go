@@ -10,6 +10,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/parley-bot/parley/internal/problem"
 )
 
 // Size is a number of bytes, written 16KiB, 1MiB or 4096.
@@ -92,7 +94,7 @@ func (s *SystemNote) fromNode(d *decoder, n *node, path string) {
 	switch {
 	case n.isNull():
 	case n.kind != yaml.ScalarNode:
-		d.rep.addf(n.at, "%s must be true, false or a text, not %s", path, what(n))
+		d.rep.addf(problem.WrongType, n.at, "%s must be true, false or a text, not %s", path, what(n))
 	case !n.quoted && (n.value == "true" || n.value == "false"):
 		*s = SystemNote{On: n.value == "true"}
 	default:
@@ -125,12 +127,12 @@ func (a *AnswerBy) fromNode(d *decoder, n *node, path string) {
 		if who := Who(s); who == Requester || who == Anyone {
 			*a = AnswerBy{Who: who}
 		} else if ok {
-			d.rep.addf(n.at, "%s: %s is not allowed%s, or a list of user ids", path, shown(n), didYouMean(n.value, []string{"requester", "anyone"}))
+			d.rep.addf(problem.NotAllowed, n.at, "%s: %s is not allowed%s, or a list of user ids", path, shown(n), didYouMean(n.value, []string{"requester", "anyone"}))
 		}
 		return
 	}
 	if n.kind != yaml.SequenceNode || len(n.items) == 0 {
-		d.rep.addf(n.at, "%s must be requester, anyone or a list of user ids", path)
+		d.rep.addf(problem.WrongType, n.at, "%s must be requester, anyone or a list of user ids", path)
 		return
 	}
 	*a = AnswerBy{Who: Listed}
@@ -155,7 +157,7 @@ func (w *Dedupe) fromNode(d *decoder, n *node, path string) {
 		if s, ok := d.text(n, path); ok && s == "args" {
 			*w = Dedupe(dedupeArgs)
 		} else if ok && s != "false" {
-			d.rep.addf(n.at, "%s: %s is not args or {window: 1m}", path, shown(n))
+			d.rep.addf(problem.NotAllowed, n.at, "%s: %s is not args or {window: 1m}", path, shown(n))
 		}
 		return
 	}
@@ -164,7 +166,7 @@ func (w *Dedupe) fromNode(d *decoder, n *node, path string) {
 	}
 	d.into(n, &win, path)
 	if f := n.get("window"); f != nil && win.Window == 0 && f.val.value == "0" {
-		d.rep.addf(f.val.at, "%s.window must be longer than 0", path)
+		d.rep.addf(problem.Range, f.val.at, "%s.window must be longer than 0", path)
 	}
 	*w = Dedupe(win.Window)
 }
@@ -178,7 +180,7 @@ func (t *Texts) fromNode(d *decoder, n *node, path string) {
 		return
 	}
 	if n.kind != yaml.MappingNode {
-		d.rep.addf(n.at, "%s must map languages to texts, not %s", path, what(n))
+		d.rep.addf(problem.WrongType, n.at, "%s must map languages to texts, not %s", path, what(n))
 		return
 	}
 	*t = Texts{}
@@ -193,7 +195,7 @@ func (t *Texts) fromNode(d *decoder, n *node, path string) {
 
 func flatten(d *decoder, n *node, path, prefix string, out map[string]string) {
 	if n.kind != yaml.MappingNode {
-		d.rep.addf(n.at, "%s must map keys to texts, not %s", path, what(n))
+		d.rep.addf(problem.WrongType, n.at, "%s must map keys to texts, not %s", path, what(n))
 		return
 	}
 	for _, f := range n.fields {
@@ -203,11 +205,11 @@ func flatten(d *decoder, n *node, path, prefix string, out map[string]string) {
 			flatten(d, f.val, join(path, f.key), key, out)
 		case yaml.ScalarNode:
 			if _, dup := out[key]; dup {
-				d.rep.addf(f.at, "%s is given twice, nested and with dots", join(path, f.key))
+				d.rep.addf(problem.Conflict, f.at, "%s is given twice, nested and with dots", join(path, f.key))
 			}
 			out[key] = f.val.value
 		default:
-			d.rep.addf(f.at, "%s must be a text, not %s", join(path, f.key), what(f.val))
+			d.rep.addf(problem.WrongType, f.at, "%s must be a text, not %s", join(path, f.key), what(f.val))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -76,6 +77,7 @@ func wrongs() [][2]string {
 		{"wrong fallback", "model:\n  provider: script\n  script: model.yaml\n  fallback:\n    - {provider: groq, name: m}\n    - {provider: script, script: gone.yaml, fallback: [{provider: x}]}\n"},
 		{"bad base_url", "model: {provider: openai, name: m, base_url: \"localhost:1234\"}\n"},
 		{"bad store url", model + "store: {url: \"mysql://root:hunter2@db/x\"}\n"},
+		{"a store of a later build", model + "store: {url: \"postgres://u:hunter2@db/x\"}\n"},
 		{"postgres without database", model + "store: {url: \"postgres://u:hunter2@db\"}\n"},
 		{"demo on a public address", model + "server: {listen: \"0.0.0.0:8080\"}\n"},
 		{"bad public_url", model + "server: {public_url: bot.example.com}\n"},
@@ -108,6 +110,8 @@ func wrongs() [][2]string {
 		{"channel name", model + "channels: {\"a b\": {kind: webchat}}\n"},
 		{"channel groups", model + "channels: {web: {kind: webchat, groups: {reply_to: always}, allow: me}}\n"},
 		{"locale", model + "locale: {en: {ai: [x]}, \"no such\": {}}\n"},
+		{"texts", model + "loop: {max_steps: 0}\nlocale:\n  en: {ai: {eror: x, error: \"{tool} failed\", tools: {confirm: \"\"}}}\n  en-us: {ai.error: x}\n  en-US: {ai.error: y}\n"},
+		{"a built-in word turned round", model + "confirm: {no_add: [dale]}\n"},
 		{"locale twice", model + "locale: {en: {ai: {error: x}, ai.error: y}}\n"},
 		{"merge of a scalar", "x: &x 1\n" + model + "bot: {<<: *x}\n"},
 		{"alias to itself", model + "bot: &b {name: *b}\n"},
@@ -130,7 +134,7 @@ func wrongFS(yaml string) fstest.MapFS {
 
 func TestLoad_WrongConfigs(t *testing.T) {
 	t.Parallel()
-	opts := Options{Env: env, ChannelKinds: []string{"webchat", "console"}, Providers: []string{"openai", "script", "groq", "azure"}, ToolKinds: []string{"script", "http"}}
+	opts := Options{Env: env, ChannelKinds: []string{"webchat", "console"}, Providers: []string{"openai", "script", "groq", "azure"}, ToolKinds: []string{"script", "http"}, Stores: []string{"sqlite"}}
 	var got strings.Builder
 	for _, w := range wrongs() {
 		_, err := LoadFS(wrongFS(w[1]), "main.yaml", opts)
@@ -141,6 +145,11 @@ func TestLoad_WrongConfigs(t *testing.T) {
 		for _, canary := range []string{"canary", "hunter2", "seven"} {
 			if strings.Contains(err.Error(), canary) {
 				t.Errorf("%s: the message holds a secret: %v", w[0], err)
+			}
+		}
+		for line := range strings.Lines(err.Error()) {
+			if !regexp.MustCompile(` \[P1\d\d\d\]\n?$`).MatchString(line) {
+				t.Errorf("%s: no id at the end of %q", w[0], line)
 			}
 		}
 		fmt.Fprintf(&got, "== %s\n%v\n", w[0], err)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/parley-bot/parley/internal/problem"
 )
 
 // Config are the operator's settings and the limits of a request. A zero
@@ -147,11 +149,11 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("listen on %s: the address is in use; stop the program that has it or choose another port: %w", addr, err)
+		return nil, problem.AddressInUse.Errorf("listen on %s: the address is in use; stop the program that has it or choose another port: %w", addr, err)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("listen on %s: not allowed; choose a port from 1024 up or grant CAP_NET_BIND_SERVICE: %w", addr, err)
+		return nil, problem.AddressDenied.Errorf("listen on %s: not allowed; choose a port from 1024 up or grant CAP_NET_BIND_SERVICE: %w", addr, err)
 	default:
-		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+		return nil, problem.Listen.Errorf("listen on %s: %w", addr, err)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestBuiltIn_F1_EveryTextInBothLanguages(t *testing.T) {
 	}
 	for lang, texts := range map[string]map[string]string{"en": en, "es": es} {
 		for key, text := range texts {
-			if err := checkText(key, text); err != nil {
+			if err := CheckText(key, text); err != nil {
 				t.Errorf("%s %s: %v", lang, key, err)
 			}
 			for _, name := range placeholders()[key] {

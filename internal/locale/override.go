@@ -47,7 +47,7 @@ func flatten(into map[string]string, prefix string, texts map[string]any) error 
 			if _, twice := into[key]; twice {
 				return fmt.Errorf("%s: is there twice", key)
 			}
-			if err := checkText(key, v); err != nil {
+			if err := CheckText(key, v); err != nil {
 				return fmt.Errorf("%s: %w", key, err)
 			}
 			into[key] = v
@@ -58,8 +58,15 @@ func flatten(into map[string]string, prefix string, texts map[string]any) error 
 	return nil
 }
 
-// checkText refuses a text that could never be shown as it was meant.
-func checkText(key, text string) error {
+// Known tells whether there is a text of that key.
+func Known(key string) bool {
+	_, ok := english()[key]
+	return ok
+}
+
+// CheckText refuses a text that could never be shown as it was meant, and a key
+// that doesn't exist. The error doesn't name the key.
+func CheckText(key, text string) error {
 	known := english()
 	if _, ok := known[key]; !ok {
 		return fmt.Errorf("unknown key, did you mean %s?", nearest(key, slices.Sorted(maps.Keys(known))))

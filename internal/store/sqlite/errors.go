@@ -8,6 +8,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/parley-bot/parley/internal/inbox"
+	"github.com/parley-bot/parley/internal/problem"
 )
 
 // code is SQLite's primary result code of an error, 0 where it has none.
@@ -44,6 +45,14 @@ func fatal(err error) bool {
 	default:
 		return false
 	}
+}
+
+// numbered gives the id to what keeps a file from being opened.
+func numbered(err error) error {
+	if p, _ := code(err); p == lib.SQLITE_CORRUPT || p == lib.SQLITE_NOTADB {
+		return problem.StoreDamaged.Wrap(err)
+	}
+	return problem.StoreUnavailable.Wrap(err)
 }
 
 // explain adds what to do to errors of the disk, and marks those that may

@@ -19,6 +19,7 @@ import (
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
+	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/store"
 )
 
@@ -79,7 +80,7 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		return nil, err
 	}
 	if err := db.open(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening database %s: %w", path, explain(err)), db.lock.Unlock())
+		return nil, errors.Join(numbered(fmt.Errorf("opening database %s: %w", path, explain(err))), db.lock.Unlock())
 	}
 	return db, nil
 }
@@ -87,14 +88,14 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 func checkFolder(path string, unsafeFS bool) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return fmt.Errorf("creating data folder %s: %w", dir, err)
+		return problem.StoreFolder.Errorf("creating data folder %s: %w", dir, err)
 	}
 	name, network, err := fileSystem(dir)
 	if err != nil {
-		return fmt.Errorf("examining data folder %s: %w", dir, err)
+		return problem.StoreFolder.Errorf("examining data folder %s: %w", dir, err)
 	}
 	if network && !unsafeFS {
-		return fmt.Errorf("data folder %s is on a network file system (%s), where SQLite's locks can't be trusted: use a local disk, or postgres://, or set store.unsafe_fs", dir, name)
+		return problem.StoreNetworkFS.Errorf("data folder %s is on a network file system (%s), where SQLite's locks can't be trusted: use a local disk, or set store.unsafe_fs", dir, name)
 	}
 	return nil
 }
@@ -102,15 +103,15 @@ func checkFolder(path string, unsafeFS bool) error {
 func (db *DB) takeLock() error {
 	ok, err := db.lock.TryLock()
 	if err != nil {
-		return fmt.Errorf("locking %s: %w (is the folder writable?)", db.lock.Path(), err)
+		return problem.StoreFolder.Errorf("locking %s: %w (is the folder writable?)", db.lock.Path(), err)
 	}
 	if !ok {
 		holder, _ := os.ReadFile(db.lock.Path()) // only to name it
-		return fmt.Errorf("database %s is in use by another parley process%s: stop that one first, or use postgres:// for several", db.path, pidText(holder))
+		return problem.StoreInUse.Errorf("database %s is in use by another parley process%s: stop that one first", db.path, pidText(holder))
 	}
 	// The pid is for people; the lock itself is the kernel's.
 	if err := os.WriteFile(db.lock.Path(), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o640); err != nil {
-		return errors.Join(fmt.Errorf("writing %s: %w", db.lock.Path(), err), db.lock.Unlock())
+		return errors.Join(problem.StoreFolder.Errorf("writing %s: %w", db.lock.Path(), err), db.lock.Unlock())
 	}
 	return nil
 }
@@ -187,13 +188,13 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("reading schema version: %w", err)
 	}
 	if have > want {
-		return fmt.Errorf("its schema is version %d, this parley knows %d: it was written by a newer parley", have, want)
+		return problem.StoreNewer.Errorf("its schema is version %d, this parley knows %d: it was written by a newer parley", have, want)
 	}
 	if have == want {
 		return nil
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("bringing schema up to date: %w", err)
+		return problem.StoreSchema.Errorf("bringing schema up to date: %w", err)
 	}
 	return nil
 }
