@@ -102,8 +102,9 @@ func New(c Config, g *egress.Guard) (*Runner, error) {
 		r.url = t
 		errs = append(errs, checkHost(t, g, c), checkNames(t, c))
 	}
-	r.bind, err = parseBind(c.Bind)
-	errs = append(errs, err, r.setHeader(c.Headers))
+	r.bind, err = tool.ParseBindings(c.Bind)
+	args, _ := tool.ArgumentNames(c.Schema)
+	errs = append(errs, err, tool.CheckBindings(r.bind, args), r.setHeader(c.Headers))
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -126,13 +127,8 @@ func checkHost(t template, g *egress.Guard, c Config) error {
 
 // checkNames compares the names in the URL and in bind with the arguments.
 func checkNames(t template, c Config) error {
-	args, open := argumentNames(c.Schema)
+	args, open := tool.ArgumentNames(c.Schema)
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(c.Bind)) {
-		if slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, name) }) {
-			errs = append(errs, fmt.Errorf("bind: %q is an argument in the schema; a bound name is the server's: take it out of the schema", name))
-		}
-	}
 	for _, name := range t.names() {
 		_, bound := c.Bind[name]
 		if !bound && !open && !slices.Contains(args, name) {
@@ -146,26 +142,6 @@ func checkNames(t template, c Config) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// argumentNames are the properties of the schema. open is true where there may
-// be others that only the validator knows.
-func argumentNames(schema json.RawMessage) (names []string, open bool) {
-	if len(schema) == 0 {
-		return nil, false
-	}
-	var s map[string]json.RawMessage
-	if json.Unmarshal(schema, &s) != nil {
-		return nil, true // the registry says what is wrong with it
-	}
-	var props map[string]json.RawMessage
-	_ = json.Unmarshal(s["properties"], &props)
-	for _, k := range []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"} {
-		if _, ok := s[k]; ok {
-			open = true
-		}
-	}
-	return slices.Sorted(maps.Keys(props)), open
 }
 
 func (r *Runner) setHeader(headers map[string]secret.String) error {

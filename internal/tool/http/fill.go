@@ -26,7 +26,7 @@ func (t template) fill(vs values, extra []param) (string, []tool.Violation) {
 		switch {
 		case p.bare:
 			add(p.raw)
-		case len(p.value) == 1 && p.value[0].name != "" && vs.absent(p.value[0].name):
+		case len(p.value) == 1 && p.value[0].Name != "" && vs.absent(p.value[0].Name):
 			// An argument that wasn't given leaves its key out.
 		default:
 			f.optional = true
@@ -46,24 +46,24 @@ type filler struct {
 	bad      []tool.Violation
 }
 
-func (f *filler) join(ps []piece, escape func(string) string) string {
+func (f *filler) join(ps []tool.Piece, escape func(string) string) string {
 	var b strings.Builder
 	for _, p := range ps {
-		if p.name == "" {
-			b.WriteString(p.text)
+		if p.Name == "" {
+			b.WriteString(p.Text)
 			continue
 		}
-		text, ok := f.values.scalar(p.name)
+		text, ok := f.values.scalar(p.Name)
 		switch {
 		case ok && text == "" && !f.optional:
-			f.violation(p.name, "must not be empty: it is part of the address")
+			f.violation(p.Name, "must not be empty: it is part of the address")
 		case ok:
 			b.WriteString(escape(text))
-		case f.values.absent(p.name) && f.optional:
-		case f.values.absent(p.name):
-			f.violation(p.name, "is needed: it is part of the address")
+		case f.values.absent(p.Name) && f.optional:
+		case f.values.absent(p.Name):
+			f.violation(p.Name, "is needed: it is part of the address")
 		default:
-			f.violation(p.name, "must be a text, a number or a boolean: it is part of the address")
+			f.violation(p.Name, "must be a text, a number or a boolean: it is part of the address")
 		}
 	}
 	return b.String()
@@ -71,7 +71,7 @@ func (f *filler) join(ps []piece, escape func(string) string) string {
 
 // checkPath refuses what would climb to another path. A server may decode an
 // escaped slash before it resolves "..", so each part within counts.
-func (f *filler) checkPath(ps []piece) {
+func (f *filler) checkPath(ps []tool.Piece) {
 	var segment strings.Builder
 	var name string
 	end := func() {
@@ -85,13 +85,13 @@ func (f *filler) checkPath(ps []piece) {
 		name = ""
 	}
 	for _, p := range ps {
-		if p.name != "" {
-			text, _ := f.values.scalar(p.name)
+		if p.Name != "" {
+			text, _ := f.values.scalar(p.Name)
 			segment.WriteString(text)
-			name = p.name
+			name = p.Name
 			continue
 		}
-		for i, s := range strings.Split(p.text, "/") {
+		for i, s := range strings.Split(p.Text, "/") {
 			if i > 0 {
 				end()
 			}

@@ -23,7 +23,7 @@ type Runner struct {
 	body   bool // arguments go into a JSON body
 	url    template
 	header http.Header
-	bind   []binding
+	bind   tool.Bindings
 	effect tool.Effect
 	max    int64
 }
@@ -62,11 +62,9 @@ func (r *Runner) request(call tool.Call) (req egress.Request, fail *tool.Result,
 	if err != nil {
 		return req, nil, err
 	}
-	vs, missing := bound(r.bind, args, call.Identity)
+	vs, missing := bound(r.bind, args, call)
 	if missing != "" {
-		res := tool.Fail("identity_missing", map[string]any{
-			"message": "The channel doesn't vouch for who this person is, so the request was not made.", "missing": missing,
-		})
+		res := tool.IdentityMissing(missing)
 		return req, &res, nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(vs), func(m member) bool { return slices.Contains(r.url.names(), m.key) })

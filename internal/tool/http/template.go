@@ -2,31 +2,29 @@ package httptool
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/parley-bot/parley/internal/tool"
 )
 
 // template is a URL with placeholders, cut up by place: what is filled into
 // one part can't reach another.
 type template struct {
 	scheme string
-	host   []piece
-	path   []piece // begins with a slash, or is empty
+	host   []tool.Piece
+	path   []tool.Piece // begins with a slash, or is empty
 	query  []pair
 	sample *url.URL // every placeholder filled with x
 }
-
-// piece is literal text, or the name of a placeholder.
-type piece struct{ text, name string }
 
 // pair is one key=value of the query; a key has no placeholders.
 type pair struct {
 	raw   string // the literal key, as written
 	key   string // decoded
 	bare  bool   // no "="
-	value []piece
+	value []tool.Piece
 }
 
 func parseTemplate(s string) (template, error) {
@@ -48,10 +46,10 @@ func parseTemplate(s string) (template, error) {
 		host, path = rest[:i], rest[i:]
 	}
 	var err error
-	if t.host, err = pieces(host); err != nil {
+	if t.host, err = tool.Pieces(host); err != nil {
 		return t, err
 	}
-	if t.path, err = pieces(path); err != nil {
+	if t.path, err = tool.Pieces(path); err != nil {
 		return t, err
 	}
 	if hasQuery && query != "" {
@@ -76,20 +74,20 @@ func parsePair(part string) (pair, error) {
 	if err != nil || strings.Contains(part, ";") {
 		return pair{}, errors.New("the query is malformed")
 	}
-	ps, err := pieces(value)
+	ps, err := tool.Pieces(value)
 	return pair{raw: raw, key: key, bare: !hasValue, value: ps}, err
 }
 
 // try fills the template with x and reads it back, so that mistakes in the
 // literal text are found at once. It returns the filled URL.
 func (t template) try() (*url.URL, error) {
-	fill := func(ps []piece) string {
+	fill := func(ps []tool.Piece) string {
 		var b strings.Builder
 		for _, p := range ps {
-			if p.name != "" {
+			if p.Name != "" {
 				b.WriteByte('x')
 			}
-			b.WriteString(p.text)
+			b.WriteString(p.Text)
 		}
 		return b.String()
 	}
@@ -117,41 +115,17 @@ func (t template) try() (*url.URL, error) {
 	return u, nil
 }
 
-// pieces cuts text at its {name} placeholders.
-func pieces(s string) ([]piece, error) {
-	var out []piece
-	for s != "" {
-		i := strings.IndexAny(s, "{}")
-		if i < 0 {
-			return append(out, piece{text: s}), nil
-		}
-		if i > 0 {
-			out = append(out, piece{text: s[:i]})
-		}
-		name, rest, ok := strings.Cut(s[i+1:], "}")
-		if s[i] == '}' || !ok || !validName(name) {
-			return nil, fmt.Errorf("a placeholder reads {name}, of letters, digits, _ and -; %q doesn't", s[i:min(len(s), i+20)])
-		}
-		out, s = append(out, piece{name: name}), rest
-	}
-	return out, nil
-}
-
-func validName(s string) bool {
-	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
-}
-
 func (t template) constantHost() bool {
-	return !slices.ContainsFunc(t.host, func(p piece) bool { return p.name != "" })
+	return !slices.ContainsFunc(t.host, func(p tool.Piece) bool { return p.Name != "" })
 }
 
 // names are the placeholders, each once.
 func (t template) names() []string {
 	var out []string
-	add := func(ps []piece) {
+	add := func(ps []tool.Piece) {
 		for _, p := range ps {
-			if p.name != "" && !slices.Contains(out, p.name) {
-				out = append(out, p.name)
+			if p.Name != "" && !slices.Contains(out, p.Name) {
+				out = append(out, p.Name)
 			}
 		}
 	}
