@@ -63,6 +63,8 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, log *slo
 		set.findings = append(set.findings, m.Findings()...)
 		all = append(all, m.Tools()...)
 	}
+	asked, err := expressions(ctx, cfg, set, scripts)
+	errs = append(errs, problem.Tool.Wrap(err))
 	for _, c := range cfg.Tools.Named {
 		t, err := declared(c, guard, asked[c.Name], log)
 		if err != nil {
@@ -106,32 +108,6 @@ func fetch(g *egress.Guard) func(context.Context, js.Request) (js.Response, erro
 		}
 		return js.Response{Status: resp.Status, URL: r.URL, Header: resp.Header, Body: resp.Body}, nil
 	}
-}
-
-// declared makes a tool that the configuration describes.
-func declared(c config.Tool, guard *egress.Guard, log *slog.Logger) (tool.Tool, error) {
-	t := tool.Tool{
-		Name: c.Name, Kind: "http", Title: c.Title, Description: c.Description, Schema: c.Schema, Labels: c.Labels,
-		Confirm: c.Confirm, Timeout: c.Timeout, Effect: tool.Effect(c.Effect),
-	}
-	t.Dedupe = time.Duration(c.Dedupe)
-	if c.ConfirmWhen != "" || c.ConfirmLines != "" || c.ConfirmMessage != "" {
-		return t, errors.New("confirm_when, confirm_lines and confirm_message are not available for declared tools in this build: write the tool as a script")
-	}
-	if c.HTTP == nil {
-		return t, errors.New("needs the section http")
-	}
-	hc := httptool.Config{
-		Name: c.Name, Method: c.HTTP.Method, URL: c.HTTP.URL, Headers: c.HTTP.Headers, Bind: c.HTTP.Bind,
-		Schema: c.Schema, Effect: t.Effect, Log: log,
-	}
-	r, err := httptool.New(hc, guard)
-	if err != nil {
-		return t, err
-	}
-	t.Runner, t.Effect = r, r.Effect()
-	t.Digest = tool.Digest(&t, hc.Code()...)
-	return t, nil
 }
 
 // cacheFolder is where bundled scripts are kept, "" where it can't be made.

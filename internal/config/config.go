@@ -208,9 +208,9 @@ type Tool struct {
 	Confirm bool `yaml:"confirm"`
 	// The confirm_… are JavaScript expressions over args and ctx;
 	// ConfirmMessage is a text where it holds no expression.
-	ConfirmWhen    string `yaml:"confirm_when" config:"text"`
-	ConfirmLines   string `yaml:"confirm_lines" config:"text"`
-	ConfirmMessage string `yaml:"confirm_message" config:"text"`
+	ConfirmWhen    Code `yaml:"confirm_when"`
+	ConfirmLines   Code `yaml:"confirm_lines"`
+	ConfirmMessage Code `yaml:"confirm_message"`
 
 	Dedupe Dedupe `yaml:"dedupe"`
 	// Timeout nil is Loop.ToolTimeout, 0 is none.

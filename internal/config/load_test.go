@@ -271,3 +271,31 @@ func TestLoad_Override(t *testing.T) {
 		}
 	}
 }
+
+// An expression is told with the place of its own lines.
+func TestLoad_PlacesOfExpressions(t *testing.T) {
+	t.Parallel()
+	cfg := loadText(t, model+`fetch: {allow: [h.example]}
+tools:
+  a:
+    description: d
+    confirm_when: args.n > 5
+    confirm_lines: |
+
+      [args.a,
+        args.b]
+    confirm_message: "x y"
+    http: {url: "https://h.example"}
+`)
+	a := cfg.Tools.Named[0]
+	for name, tc := range map[string]struct{ got, want string }{
+		"plain":        {a.ConfirmWhen.Place(1, 6).String(), "parley.yaml:6:24"},
+		"block":        {a.ConfirmLines.Place(3, 5).String(), "parley.yaml:10:11"},
+		"quoted":       {a.ConfirmMessage.Place(1, 3).String(), "parley.yaml:11:25"},
+		"plain itself": {a.ConfirmWhen.At.String(), "parley.yaml:6:19"},
+	} {
+		if !strings.HasSuffix(tc.got, tc.want[len("parley.yaml"):]) {
+			t.Errorf("%s: %s, want %s", name, tc.got, tc.want)
+		}
+	}
+}

@@ -28,6 +28,8 @@ type node struct {
 	value  string
 	tag    string // of a scalar: !!str, !!int, …
 	quoted bool   // a scalar that was written as a string
+	block  bool   // a scalar whose lines are the file's (|), each after
+	indent int    // that many columns
 	fields []field
 	items  []*node
 	// literal values came from the environment or a flag: they are taken
@@ -61,18 +63,18 @@ func (n *node) isNull() bool {
 type builder struct {
 	rep   *report
 	file  string
+	lines []string
 	nodes int
 	full  bool
-	lines []string
 	open  []*yaml.Node // anchors being followed: an alias to one is a loop
 }
 
 // parse reads one file's YAML. Nil means that it was empty or broken, the
 // latter with a report.
 func (b *builder) parse(data []byte) *node {
+	b.lines = strings.Split(string(data), "\n")
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
-	b.lines = strings.Split(string(data), "\n")
 		b.rep.addf(problem.Syntax, Pos{File: b.file}, "can't be read as YAML")
 		return nil
 	}
@@ -144,11 +146,24 @@ func (b *builder) build(n *yaml.Node, depth int) *node {
 		out.kind = yaml.ScalarNode
 		out.value, out.tag = n.Value, n.ShortTag()
 		out.quoted = n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
+		if out.block = n.Style&yaml.LiteralStyle != 0; out.block {
+			out.indent = b.indent(n.Line)
+		}
 		if strings.HasPrefix(out.tag, "!") && !strings.HasPrefix(out.tag, "!!") {
 			b.rep.addf(problem.Feature, out.at, "unknown YAML tag %s", out.tag)
 		}
 	}
 	return out
+}
+
+// indent is that of the first line after a line (from 1) that isn't blank.
+func (b *builder) indent(after int) int {
+	for _, l := range b.lines[min(after, len(b.lines)):] {
+		if text := strings.TrimLeft(l, " "); strings.TrimSpace(text) != "" {
+			return len(l) - len(text)
+		}
+	}
+	return 0
 }
 
 func (b *builder) mapping(n *yaml.Node, out *node, depth int) {

@@ -27,7 +27,8 @@ type Module struct {
 	prog *program
 	log  loggerFor
 
-	compiled bool // not from the cache
+	place    func(*Error) *Error // of expressions; else nil
+	compiled bool                // not from the cache
 	tools    []tool.Tool
 	findings []tool.Finding
 
@@ -48,7 +49,14 @@ type Module struct {
 // an [*Error] (several are joined) with file, line and column. No runtime is
 // left behind: the first call makes one.
 func Load(ctx context.Context, src Source, opts Options) (*Module, error) {
-	m := &Module{src: src, opts: opts.withDefaults()}
+	return load(ctx, src, opts, nil)
+}
+
+// load is Load; place, where not nil, says where what is wrong with a module
+// that was put together is really written.
+func load(ctx context.Context, src Source, opts Options, place func(*Error) *Error) (_ *Module, err error) {
+	defer func() { err = placed(err, place) }()
+	m := &Module{src: src, opts: opts.withDefaults(), place: place}
 	m.log = loggerFor{m.opts.Log.With("script", src.path)}
 	m.slots = make(chan struct{}, m.opts.MaxVMs)
 

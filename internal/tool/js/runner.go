@@ -98,7 +98,7 @@ func (r *runner) ask(ctx context.Context, kind, what string, call tool.Call) (st
 		if file, line, column, ok := r.m.prog.place(rep.stack); ok {
 			err.File, err.Line, err.Column = r.m.src.display(file), line, column
 		}
-		return "", err
+		return "", placed(err, r.m.place)
 	}
 	return rep.value, nil
 }
