@@ -27,87 +27,52 @@ func TestProvider_Conformance(t *testing.T) {
 	})
 }
 
-// sent is one request that a fake got.
-type sent struct{ target, body string }
+// build makes the provider that calls a literal server.
+func build(t *testing.T, root string) llm.Provider { t.Helper(); return provider(t, "m", root) }
 
-// serve answers every request with one literal body.
-func serve(t *testing.T, model string, status int, body string) (*gemini.Provider, *[]sent) {
+func provider(t *testing.T, model, root string) *gemini.Provider {
 	t.Helper()
-	var got []sent
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var raw json.RawMessage
-		_ = json.NewDecoder(r.Body).Decode(&raw)
-		got = append(got, sent{r.Method + " " + r.URL.String(), string(raw)})
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(body))
-	}))
-	t.Cleanup(srv.Close)
-	p, err := gemini.New(gemini.Config{Model: model, BaseURL: srv.URL, HTTPClient: srv.Client(), APIKey: secret.New("sk-canary")})
+	p, err := gemini.New(gemini.Config{Model: model, BaseURL: root, APIKey: secret.New("sk-canary")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, &got
-}
-
-// step is a request in the middle of a turn: one call done, one missing.
-func step() llm.Request {
-	return llm.Request{
-		System: []string{"Be brief.", "", "Today is Monday."}, MaxTokens: 9,
-		Tools: []llm.Card{{Name: "order", Description: "Orders.", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}},
-		Messages: []llm.Message{
-			{Role: llm.RoleUser, Text: "<two> croissants"},
-			{Role: llm.RoleAssistant, Text: "Well:", Calls: []llm.Call{{ID: "t.1.0", Name: "order", Args: `{"n":2}`}, {ID: "t.1.1", Name: "order", Args: "{"}}, From: "other/m"},
-			{Role: llm.RoleTool, Results: []llm.Result{{CallID: "t.1.0", Name: "order", Content: "P-1"}}},
-			{Role: llm.RoleUser, Text: "quick"},
-		},
-	}
+	return p
 }
 
 func TestNew_Refuses(t *testing.T) {
 	t.Parallel()
-	key := secret.New("sk-canary")
-	for name, cfg := range map[string]gemini.Config{
-		"no model":       {APIKey: key},
-		"no scheme":      {Model: "m", APIKey: key, BaseURL: "api.example.com"},
-		"another scheme": {Model: "m", APIKey: key, BaseURL: "ftp://x"},
-		"a password":     {Model: "m", APIKey: key, BaseURL: "http://u:sk-canary@x"},
-		"not a URL":      {Model: "m", APIKey: key, BaseURL: "http://sk-canary\x7f/"},
-	} {
-		_, err := gemini.New(cfg)
-		if err == nil {
-			t.Errorf("%s: taken", name)
-		} else if strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: shows the key: %v", name, err)
-		}
-	}
-	if p, err := gemini.New(gemini.Config{Model: "m"}); err != nil || p.Name() != "gemini" || p.Model() != "m" {
-		t.Errorf("the defaults aren't enough: %v", err)
-	}
+	llmtest.RunSettings(t, func(model, base string, key secret.String) (llm.Provider, error) {
+		return gemini.New(gemini.Config{Model: model, BaseURL: base, APIKey: key})
+	})
 }
 
 const fine = `{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}]}`
 
-func TestGenerate_WireForm(t *testing.T) {
+// A model may be a whole resource name; from the third generation on, a call
+// that another model made needs a signature.
+func TestGenerate_ModelNames(t *testing.T) {
 	t.Parallel()
-	for model, tc := range map[string]struct{ path, signature string }{
-		"gemini-2.5-flash":        {"models/gemini-2.5-flash", ""},
-		"models/gemini-3-pro":     {"models/gemini-3-pro", `,"thoughtSignature":"skip_thought_signature_validator"`},
-		"tunedModels/bakery v2/x": {"tunedModels/bakery%20v2/x", ""},
+	for model, tc := range map[string]struct {
+		path   string
+		signed bool
+	}{
+		"gemini-2.5-flash":        {"models/gemini-2.5-flash", false},
+		"models/gemini-3-pro":     {"models/gemini-3-pro", true},
+		"tunedModels/bakery v2/x": {"tunedModels/bakery%20v2/x", false},
 	} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
-			p, got := serve(t, model, 200, fine)
-			if _, err := p.Generate(t.Context(), step(), nil); err != nil {
+			srv := llmtest.NewLiteral(t, 200, fine)
+			req := llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "a", Name: "order"}}, From: "other/m"}}}
+			if _, err := provider(t, model, srv.URL).Generate(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}
-			want := sent{"POST /v1beta/" + tc.path + ":generateContent", `{"systemInstruction":{"parts":[{"text":"Be brief."},{"text":"Today is Monday."}]},` +
-				`"contents":[{"role":"user","parts":[{"text":"<two> croissants"}]},` +
-				`{"role":"model","parts":[{"text":"Well:"},{"functionCall":{"id":"call00001","name":"order","args":{"n":2}}` + tc.signature + `},{"functionCall":{"id":"call00002","name":"order","args":{"invalid_json":"{"}}}]},` +
-				`{"role":"user","parts":[{"functionResponse":{"id":"call00001","name":"order","response":{"output":"P-1"}}},{"functionResponse":{"id":"call00002","name":"order","response":{"error":"no_result"}}}]},` +
-				`{"role":"user","parts":[{"text":"quick"}]}],` +
-				`"tools":[{"functionDeclarations":[{"name":"order","description":"Orders.","parametersJsonSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}]}],"generationConfig":{"maxOutputTokens":9}}`}
-			if diff := cmp.Diff(want, (*got)[0], cmp.AllowUnexported(sent{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+			got := srv.Sent()[0]
+			if want := "POST /v1beta/" + tc.path + ":generateContent"; got.Target != want {
+				t.Errorf("asked %q, want %q", got.Target, want)
+			}
+			if signed := strings.Contains(got.Body, `"thoughtSignature":"skip_thought_signature_validator"`); signed != tc.signed {
+				t.Errorf("signed %v: %s", signed, got.Body)
 			}
 		})
 	}
@@ -116,8 +81,9 @@ func TestGenerate_WireForm(t *testing.T) {
 // Signatures come back in the part they came with: the call's and the text's.
 func TestGenerate_SignaturesComeBack(t *testing.T) {
 	t.Parallel()
-	p, got := serve(t, "gemini-3-pro", 200, `{"candidates":[{"content":{"parts":[{"text":"Well","thoughtSignature":"s-text"},`+
+	srv := llmtest.NewLiteral(t, 200, `{"candidates":[{"content":{"parts":[{"text":"Well","thoughtSignature":"s-text"},`+
 		`{"functionCall":{"name":"order","args":{}},"thoughtSignature":"s-call"},{"functionCall":{"name":"order","args":{}}}]},"finishReason":"STOP"}]}`)
+	p := provider(t, "gemini-3-pro", srv.URL)
 	first, err := p.Generate(t.Context(), llm.Request{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -128,9 +94,13 @@ func TestGenerate_SignaturesComeBack(t *testing.T) {
 	}
 	want := `{"role":"model","parts":[{"text":"Well","thoughtSignature":"s-text"},{"functionCall":{"id":"call00001","name":"order","args":{}},"thoughtSignature":"s-call"},` +
 		`{"functionCall":{"id":"call00002","name":"order","args":{}}}]}`
-	if body := (*got)[1].body; !strings.Contains(body, want) {
+	if body := srv.Sent()[1].Body; !strings.Contains(body, want) {
 		t.Errorf("got %s", body)
 	}
+}
+
+func cardsOnly() llm.Request {
+	return llm.Request{Tools: []llm.Card{{Name: "order", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}}}
 }
 
 // A server that doesn't know JSON Schema is asked again with the subset, once.
@@ -154,14 +124,14 @@ func TestGenerate_FallsBackToTheSubset(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if got, err := p.Generate(t.Context(), step(), nil); err != nil || got.Text != "x" {
+		if got, err := p.Generate(t.Context(), cardsOnly(), nil); err != nil || got.Text != "x" {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}
 	if len(bodies) != 3 || !strings.Contains(bodies[2], `"parameters":{"properties":{"n":{"type":"INTEGER"}},"type":"OBJECT"}`) {
 		t.Errorf("%d requests: %q", len(bodies), bodies)
 	}
-	cards, err := p.EncodeCards(step().Tools)
+	cards, err := p.EncodeCards(cardsOnly().Tools)
 	if err != nil || !strings.Contains(string(cards), `"parameters":`) {
 		t.Errorf("%s, %v", cards, err)
 	}
@@ -169,35 +139,18 @@ func TestGenerate_FallsBackToTheSubset(t *testing.T) {
 
 func TestGenerate_ErrorClasses(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct {
-		status int
-		body   string
-		want   llm.Class
-	}{
-		"blocked":           {200, `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`, llm.Filtered},
-		"malformed call":    {200, `{"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL"}]}`, llm.Temporary},
-		"no candidates":     {200, `{"candidates":[]}`, llm.Temporary},
-		"an error in a 200": {200, `{"error":{"code":429,"message":"slow"}}`, llm.RateLimited},
-		"a list":            {429, `[{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED"}}]`, llm.RateLimited},
-		"bad key":           {400, `{"error":{"message":"API key not valid. Please pass a valid API key."}}`, llm.Auth},
-		"forbidden":         {403, `{"error":{"message":"Permission denied","status":"PERMISSION_DENIED"}}`, llm.Auth},
-		"overloaded 500":    {500, `{"error":{"message":"The model is overloaded."}}`, llm.Overloaded},
-		"cancelled there":   {499, `{"error":{"status":"CANCELLED"}}`, llm.Temporary},
-		"no such model":     {404, `{"error":{"message":"models/m is not found","status":"NOT_FOUND"}}`, llm.BadRequest},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := serve(t, "m", tc.status, tc.body)
-			_, err := p.Generate(t.Context(), llm.Request{}, nil)
-			if !llm.HasClass(err, tc.want) {
-				t.Errorf("got %v, want %s", err, tc.want)
-			}
-			p, _ = serve(t, "m", tc.status, "data: "+tc.body+"\n\n")
-			if _, err := p.Generate(t.Context(), llm.Request{}, func(string) {}); tc.status == 200 && !llm.HasClass(err, tc.want) {
-				t.Errorf("streamed: got %v, want %s", err, tc.want)
-			}
-		})
-	}
+	llmtest.RunRefused(t, build, func(body string) string { return "data: " + body + "\n\n" }, map[string]llmtest.Refused{
+		"blocked":           {Status: 200, Body: `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`, Want: llm.Filtered},
+		"malformed call":    {Status: 200, Body: `{"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL"}]}`, Want: llm.Temporary},
+		"no candidates":     {Status: 200, Body: `{"candidates":[]}`, Want: llm.Temporary},
+		"an error in a 200": {Status: 200, Body: `{"error":{"code":429,"message":"slow"}}`, Want: llm.RateLimited},
+		"a list":            {Status: 429, Body: `[{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED"}}]`, Want: llm.RateLimited},
+		"bad key":           {Status: 400, Body: `{"error":{"message":"API key not valid. Please pass a valid API key."}}`, Want: llm.Auth},
+		"forbidden":         {Status: 403, Body: `{"error":{"message":"Permission denied","status":"PERMISSION_DENIED"}}`, Want: llm.Auth},
+		"overloaded 500":    {Status: 500, Body: `{"error":{"message":"The model is overloaded."}}`, Want: llm.Overloaded},
+		"cancelled there":   {Status: 499, Body: `{"error":{"status":"CANCELLED"}}`, Want: llm.Temporary},
+		"no such model":     {Status: 404, Body: `{"error":{"message":"models/m is not found","status":"NOT_FOUND"}}`, Want: llm.BadRequest},
+	})
 }
 
 func TestNew_RefusesAModelThatIsAPath(t *testing.T) {
@@ -211,7 +164,7 @@ func TestNew_RefusesAModelThatIsAPath(t *testing.T) {
 
 func TestEncodeCards_A12_ShowsNameDescriptionSchema(t *testing.T) {
 	t.Parallel()
-	p, _ := serve(t, "m", 200, "")
+	p := provider(t, "m", llmtest.NewLiteral(t, 200, "").URL)
 	got, err := p.EncodeCards([]llm.Card{{Name: "b"}})
 	want := `[{"functionDeclarations":[{"name":"b","parametersJsonSchema":{"type":"object","properties":{}}}]}]`
 	if diff := cmp.Diff(want, string(got)); err != nil || diff != "" {
@@ -234,13 +187,14 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, got := serve(t, "m", tc.status, tc.body)
+			srv := llmtest.NewLiteral(t, tc.status, tc.body)
+			p := provider(t, "m", srv.URL)
 			err := p.Check(t.Context(), true)
 			if tc.want == "" && err != nil || tc.want != "" && (!llm.HasClass(err, tc.want) || strings.Contains(err.Error(), "canary")) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
-			if (*got)[0].target != "GET /v1beta/models/m" {
-				t.Errorf("asked %q", (*got)[0].target)
+			if srv.Sent()[0].Target != "GET /v1beta/models/m" {
+				t.Errorf("asked %q", srv.Sent()[0].Target)
 			}
 		})
 	}

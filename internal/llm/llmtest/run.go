@@ -36,6 +36,7 @@ func Run(t *testing.T, b Backend, factory Factory) {
 	}
 	t.Run("cuts", s.cuts)
 	t.Run("requests", s.requests)
+	t.Run("goldens", s.goldens)
 	t.Run("secrets", s.secrets)
 	t.Run("time", s.time)
 }
@@ -51,6 +52,20 @@ type server struct {
 
 	mu   sync.Mutex
 	seen []Seen
+	raw  []raw
+}
+
+// first is the first request since forget, as it came.
+func (s *server) first() raw {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.raw[0]
+}
+
+func (s *server) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.raw = nil
 }
 
 func (s *server) requests() []Seen {
@@ -74,6 +89,7 @@ func (s suite) serve(t *testing.T, handle func(w http.ResponseWriter, r *http.Re
 		}
 		srv.mu.Lock()
 		srv.seen = append(srv.seen, seen)
+		srv.raw = append(srv.raw, raw{r.Method + " " + r.URL.String(), r.Header.Clone(), body})
 		srv.mu.Unlock()
 		handle(w, r, body)
 	}))

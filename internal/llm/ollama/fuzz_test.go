@@ -1,63 +1,31 @@
 package ollama
 
 import (
-	"bufio"
-	"strings"
 	"testing"
 
 	"github.com/parley-bot/parley/internal/llm"
+	"github.com/parley-bot/parley/internal/llm/llmtest"
 )
 
-// FuzzRead proves that no body, whole or streamed, makes reading panic, or
-// gives an answer that breaks the contract or can't be sent again.
+// FuzzRead: see llmtest.FuzzAnswers.
 func FuzzRead(f *testing.F) {
-	for _, body := range seeds() {
-		f.Add(body, true)
-		f.Add(body, false)
-	}
 	p, err := New(Config{Model: "m"})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, body string, stream bool) {
-		var onText func(string)
-		last := ""
-		if stream {
-			onText = func(text string) {
-				if !strings.HasPrefix(text, last) {
-					t.Fatalf("%q, then %q", last, text)
-				}
-				last = text
-			}
-		}
-		got, err := p.read(bufio.NewReader(strings.NewReader(body)), onText)
-		if e := p.refused(400, []byte(body)); e.Class == "" || len(e.Error()) > 3000 {
-			t.Fatalf("error %q", e)
-		}
-		if err != nil {
-			return
-		}
-		if got.Stop == "" {
-			t.Fatal("no stop reason")
-		}
-		ids := map[string]bool{}
-		for _, c := range got.Calls {
-			if c.ID == "" || ids[c.ID] {
-				t.Fatalf("id %q is empty or there twice", c.ID)
-			}
-			ids[c.ID] = true
-		}
-		again := llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Text: got.Text, Calls: got.Calls, Opaque: got.Opaque}}}
-		if _, err := p.encode(again, false); err != nil {
-			t.Fatalf("can't be sent again: %v", err)
-		}
-	})
+	llmtest.FuzzAnswers(f, llmtest.Wire{
+		Read: p.read, Refused: p.refused,
+		Encode: func(req llm.Request) error {
+			_, err := p.encode(req, false)
+			return err
+		},
+	}, seeds())
 }
 
 func seeds() []string {
 	return []string{
 		`{"message":{"content":"x","thinking":"y","tool_calls":[{"function":{"name":"t","arguments":{"a":1}}}]},"done":true,"done_reason":"stop","eval_count":1}`,
 		"{\"message\":{\"content\":\"x\"},\"done\":false}\n{\"message\":{\"content\":\"y\"},\"done\":true}\n",
-		`{"error":"x"}`, `{"error":{"message":"x"}}`, "", "null", "[]", `{"done":true}`,
+		`{"error":"x"}`, `{"error":{"message":"x"}}`, `{"done":true}`,
 	}
 }

@@ -1,9 +1,6 @@
 package ollama_test
 
 import (
-	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -27,116 +24,50 @@ func TestProvider_Conformance(t *testing.T) {
 	})
 }
 
-// sent is one request that a fake got.
-type sent struct{ target, body string }
+// build makes the provider that calls a literal server.
+func build(t *testing.T, root string) llm.Provider { t.Helper(); return provider(t, "m", root) }
 
-// serve answers every request with one literal body.
-func serve(t *testing.T, model string, status int, body string) (*ollama.Provider, *[]sent) {
+func provider(t *testing.T, model, root string) *ollama.Provider {
 	t.Helper()
-	var got []sent
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var raw json.RawMessage
-		_ = json.NewDecoder(r.Body).Decode(&raw)
-		got = append(got, sent{r.Method + " " + r.URL.String(), string(raw)})
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(body))
-	}))
-	t.Cleanup(srv.Close)
-	p, err := ollama.New(ollama.Config{Model: model, BaseURL: srv.URL, HTTPClient: srv.Client(), APIKey: secret.New("sk-canary")})
+	p, err := ollama.New(ollama.Config{Model: model, BaseURL: root, APIKey: secret.New("sk-canary")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, &got
-}
-
-// step is a request in the middle of a turn: one call done, one missing.
-func step() llm.Request {
-	return llm.Request{
-		System: []string{"Be brief.", "", "Today is Monday."}, MaxTokens: 9,
-		Tools: []llm.Card{{Name: "order", Description: "Orders.", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}},
-		Messages: []llm.Message{
-			{Role: llm.RoleUser, Text: "<two> croissants"},
-			{Role: llm.RoleAssistant, Text: "Well:", Calls: []llm.Call{{ID: "t.1.0", Name: "order", Args: `{"n":2}`}, {ID: "t.1.1", Name: "order", Args: "{"}}, From: "other/m"},
-			{Role: llm.RoleTool, Results: []llm.Result{{CallID: "t.1.0", Name: "order", Content: "P-1"}}},
-			{Role: llm.RoleUser, Text: "quick"},
-		},
-	}
+	return p
 }
 
 func TestNew_Refuses(t *testing.T) {
 	t.Parallel()
-	key := secret.New("sk-canary")
-	for name, cfg := range map[string]ollama.Config{
-		"no model":       {APIKey: key},
-		"no scheme":      {Model: "m", APIKey: key, BaseURL: "api.example.com"},
-		"another scheme": {Model: "m", APIKey: key, BaseURL: "ftp://x"},
-		"a password":     {Model: "m", APIKey: key, BaseURL: "http://u:sk-canary@x"},
-		"not a URL":      {Model: "m", APIKey: key, BaseURL: "http://sk-canary\x7f/"},
-	} {
-		_, err := ollama.New(cfg)
-		if err == nil {
-			t.Errorf("%s: taken", name)
-		} else if strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: shows the key: %v", name, err)
-		}
-	}
-	if p, err := ollama.New(ollama.Config{Model: "m"}); err != nil || p.Name() != "ollama" || p.Model() != "m" {
-		t.Errorf("the defaults aren't enough: %v", err)
-	}
-}
-
-func TestGenerate_WireForm(t *testing.T) {
-	t.Parallel()
-	p, got := serve(t, "m:7b", 200, `{"message":{"content":"x"},"done":true,"done_reason":"stop"}`)
-	if _, err := p.Generate(t.Context(), step(), nil); err != nil {
-		t.Fatal(err)
-	}
-	want := sent{"POST /api/chat", `{"model":"m:7b","messages":[{"role":"system","content":"Be brief.\n\nToday is Monday."},{"role":"user","content":"\u003ctwo\u003e croissants"},` +
-		`{"role":"assistant","content":"Well:","tool_calls":[{"id":"call00001","function":{"name":"order","arguments":{"n":2}}},{"id":"call00002","function":{"name":"order","arguments":{"invalid_json":"{"}}}]},` +
-		`{"role":"tool","content":"P-1","tool_name":"order","tool_call_id":"call00001"},{"role":"tool","content":"{\"error\":\"no_result\"}","tool_name":"order","tool_call_id":"call00002"},` +
-		`{"role":"user","content":"quick"}],` +
-		`"tools":[{"type":"function","function":{"name":"order","description":"Orders.","parameters":{"type":"object","properties":{"n":{"type":"integer"}}}}}],"stream":false,"options":{"num_predict":9}}`}
-	if diff := cmp.Diff(want, (*got)[0], cmp.AllowUnexported(sent{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	llmtest.RunSettings(t, func(model, base string, key secret.String) (llm.Provider, error) {
+		return ollama.New(ollama.Config{Model: model, BaseURL: base, APIKey: key})
+	})
 }
 
 func TestGenerate_NamesAModelWithoutTools(t *testing.T) {
 	t.Parallel()
-	p, got := serve(t, "gemma:2b", 400, `{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}`)
-	_, err := p.Generate(t.Context(), step(), nil)
-	if !llm.HasClass(err, llm.NoTools) || !strings.Contains(err.Error(), "ollama/gemma:2b") || len(*got) != 1 {
-		t.Errorf("%v after %d requests", err, len(*got))
+	srv := llmtest.NewLiteral(t, 400, `{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}`)
+	p := provider(t, "gemma:2b", srv.URL)
+	_, err := p.Generate(t.Context(), llm.Request{Tools: []llm.Card{{Name: "order"}}}, nil)
+	if !llm.HasClass(err, llm.NoTools) || !strings.Contains(err.Error(), "ollama/gemma:2b") || len(srv.Sent()) != 1 {
+		t.Errorf("%v after %d requests", err, len(srv.Sent()))
 	}
 }
 
 func TestGenerate_ErrorClasses(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct {
-		status int
-		body   string
-		want   llm.Class
-	}{
-		"not pulled":      {404, `{"error":"model \"m\" not found, try pulling it first"}`, llm.BadRequest},
-		"proxy's object":  {401, `{"error":{"message":"no key"}}`, llm.Auth},
-		"too long in 500": {500, `{"error":"input length exceeds the context length"}`, llm.ContextTooLong},
-		"error in a 200":  {200, `{"error":"unexpected EOF"}`, llm.Temporary},
-		"not done":        {200, `{"message":{"content":"half"},"done":false}`, llm.Temporary},
-		"another's":       {200, `{"choices":[]}`, llm.Temporary},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := serve(t, "m", tc.status, tc.body)
-			if _, err := p.Generate(t.Context(), llm.Request{}, nil); !llm.HasClass(err, tc.want) {
-				t.Errorf("got %v, want %s", err, tc.want)
-			}
-		})
-	}
+	llmtest.RunRefused(t, build, nil, map[string]llmtest.Refused{
+		"not pulled":      {Status: 404, Body: `{"error":"model \"m\" not found, try pulling it first"}`, Want: llm.BadRequest},
+		"proxy's object":  {Status: 401, Body: `{"error":{"message":"no key"}}`, Want: llm.Auth},
+		"too long in 500": {Status: 500, Body: `{"error":"input length exceeds the context length"}`, Want: llm.ContextTooLong},
+		"error in a 200":  {Status: 200, Body: `{"error":"unexpected EOF"}`, Want: llm.Temporary},
+		"not done":        {Status: 200, Body: `{"message":{"content":"half"},"done":false}`, Want: llm.Temporary},
+		"another's":       {Status: 200, Body: `{"choices":[]}`, Want: llm.Temporary},
+	})
 }
 
 func TestEncodeCards_A12_ShowsNameDescriptionSchema(t *testing.T) {
 	t.Parallel()
-	p, _ := serve(t, "m", 200, "")
+	p := provider(t, "m", llmtest.NewLiteral(t, 200, "").URL)
 	got, err := p.EncodeCards([]llm.Card{{Name: "b"}})
 	want := `[{"type":"function","function":{"name":"b","parameters":{"type":"object","properties":{}}}}]`
 	if diff := cmp.Diff(want, string(got)); err != nil || diff != "" {
@@ -162,12 +93,13 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, got := serve(t, "m", tc.status, tc.body)
+			srv := llmtest.NewLiteral(t, tc.status, tc.body)
+			p := provider(t, "m", srv.URL)
 			err := p.Check(t.Context(), tc.tools)
 			if tc.want == "" && err != nil || tc.want != "" && !llm.HasClass(err, tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
-			if diff := cmp.Diff(sent{"POST /api/show", `{"model":"m"}`}, (*got)[0], cmp.AllowUnexported(sent{})); diff != "" {
+			if diff := cmp.Diff("POST /api/show "+`{"model":"m"}`, srv.Sent()[0].Target+" "+srv.Sent()[0].Body); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
