@@ -85,7 +85,8 @@ func (s setting) expand() []setting {
 		out = append(out, settings(reflect.TypeFor[config.Groups](), reflect.Value{}, "channels.NAME.groups")...)
 		return append(out, settings(reflect.TypeFor[webchat.Config](), reflect.Value{}, "channels.NAME")...)
 	case reflect.TypeFor[secret.String](), reflect.TypeFor[config.Section](), reflect.TypeFor[config.Rate](),
-		reflect.TypeFor[config.SystemNote](), reflect.TypeFor[config.AnswerBy](), reflect.TypeFor[config.Code]():
+		reflect.TypeFor[config.SystemNote](), reflect.TypeFor[config.AnswerBy](), reflect.TypeFor[config.Code](),
+		reflect.TypeFor[config.Body](), reflect.TypeFor[config.Statuses]():
 		return []setting{s}
 	}
 	switch {

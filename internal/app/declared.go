@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/parley-bot/parley/internal/config"
@@ -24,7 +26,10 @@ func expressions(ctx context.Context, cfg *config.Config, set *toolset, opts js.
 		e := js.Expr{
 			ConfirmWhen: code(c.ConfirmWhen), ConfirmLines: code(c.ConfirmLines), ConfirmMessage: code(c.ConfirmMessage), Labels: c.Labels,
 		}
-		if e.ConfirmWhen.Text == "" && e.ConfirmLines.Text == "" && e.ConfirmMessage.Text == "" {
+		if c.HTTP != nil && !c.HTTP.Result.Pointer() {
+			e.Result = code(c.HTTP.Result)
+		}
+		if e.Result.Text == "" && e.ConfirmWhen.Text == "" && e.ConfirmLines.Text == "" && e.ConfirmMessage.Text == "" {
 			continue
 		}
 		errs = append(errs, placeholders(c))
@@ -79,10 +84,8 @@ func declared(c config.Tool, guard *egress.Guard, asked js.Answered, log *slog.L
 	if c.HTTP == nil {
 		return t, errors.New("needs the section http")
 	}
-	hc := httptool.Config{
-		Name: c.Name, Method: c.HTTP.Method, URL: c.HTTP.URL, Headers: c.HTTP.Headers, Bind: c.HTTP.Bind,
-		Schema: c.Schema, Effect: t.Effect, Log: log,
-	}
+	hc := httpConfig(c, asked)
+	hc.Log = log
 	r, err := httptool.New(hc, guard)
 	if err != nil {
 		return t, err
@@ -95,11 +98,38 @@ func declared(c config.Tool, guard *egress.Guard, asked js.Answered, log *slog.L
 	return t, nil
 }
 
+func httpConfig(c config.Tool, asked js.Answered) httptool.Config {
+	h := c.HTTP
+	out := httptool.Config{
+		Name: c.Name, Method: h.Method, URL: h.URL, Headers: h.Headers, Body: json.RawMessage(h.Body), Form: h.Encoding == "form",
+		Bind: h.Bind, Schema: c.Schema, Effect: tool.Effect(c.Effect), Auth: httptool.Auth{Bearer: h.Auth.Bearer},
+	}
+	if b := h.Auth.Basic; b != nil {
+		out.Auth.User, out.Auth.Password = b.User, b.Password
+	}
+	if m := h.Auth.HMAC; m != nil {
+		out.Auth.HMAC, out.Auth.Header, out.Auth.Prefix = m.Secret, m.Header, m.Prefix
+	}
+	if h.Result.Pointer() {
+		out.Pointer = strings.TrimSpace(h.Result.Text)
+	} else if h.Result.Text != "" {
+		out.Map = asked
+	}
+	for _, st := range h.Status {
+		out.Status = append(out.Status, httptool.Status{Match: st.Match, Error: st.Error, Result: st.Result})
+	}
+	return out
+}
+
 // questions are the expressions that a person's approval rests on; none where
 // there are none.
 func questions(c config.Tool) []string {
-	if c.ConfirmWhen.Text+c.ConfirmLines.Text+c.ConfirmMessage.Text == "" {
+	var result string
+	if c.HTTP != nil && !c.HTTP.Result.Pointer() {
+		result = c.HTTP.Result.Text
+	}
+	if c.ConfirmWhen.Text+c.ConfirmLines.Text+c.ConfirmMessage.Text+result == "" {
 		return nil
 	}
-	return []string{"confirm", c.ConfirmWhen.Text, c.ConfirmLines.Text, c.ConfirmMessage.Text}
+	return []string{"confirm", c.ConfirmWhen.Text, c.ConfirmLines.Text, c.ConfirmMessage.Text, "result", result}
 }

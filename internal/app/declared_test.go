@@ -103,6 +103,33 @@ func TestDeclared_B28_AChangedExpressionAsksAgain(t *testing.T) {
 	b.wants(3, "done")
 }
 
+// All of an HTTP tool, as the configuration writes it.
+func TestDeclared_HTTPShapesRequestAndResult(t *testing.T) {
+	t.Parallel()
+	host, _ := shop(t)
+	b := newBed(t, withYAML(fmt.Sprintf(`fetch: {allow: ["%[1]s"]}
+tools:
+  pay:
+    description: Pays. Not for refunds.
+    effect: idempotent
+    schema: {type: object, properties: {to: {type: string}, amount: {type: number}}}
+    http:
+      method: POST
+      url: "http://%[1]s/pay"
+      auth: {hmac: {secret: "${HOME:-x}", prefix: "sha256="}}
+      headers: {X-To: "{to}"}
+      bind: {who: user.id}
+      body: {sum: "{amount}", by: "${NOBODY_SETS_THIS:-env} {who}", never: "$${}"}
+      result: '({ paid: body.sum + args.amount, by: body.by, never: body.never, code: status, lang: ctx.lang })'
+      status: {5xx: {result: [down]}}`, host)))
+	b.model.then(calls("pay", `{"amount":2.5,"to":"x"}`), says("done"))
+	b.say("pay")
+	b.wants(1, "done")
+	if got, want := one(t, b).Content, `{"paid":5,"by":"env user-ana","never":"${}","code":200,"lang":"en"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // What is wrong with an expression is told at check, with its place.
 func TestDeclared_WrongExpressionsAreTold(t *testing.T) {
 	t.Parallel()

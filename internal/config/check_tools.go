@@ -168,7 +168,7 @@ func isHeader(key, value string) bool {
 }
 
 func identities() []string {
-	return []string{"user.id", "user.name", "user.claims.NAME", "chat.key", "channel"}
+	return []string{"user.id", "user.name", "user.claims.NAME", "chat.key", "channel", "call.id"}
 }
 
 func isIdentity(s string) bool {

@@ -184,14 +184,44 @@ type Log struct {
 
 // HTTPTool is a tool that is one HTTP request.
 type HTTPTool struct {
-	Method string `yaml:"method"` // GET, POST, PUT, PATCH or DELETE; GET
+	Method string `yaml:"method"` // GET, HEAD, POST, PUT, PATCH or DELETE; GET
 	// URL may hold {name} placeholders past its host.
 	URL string `yaml:"url" config:"required"`
-	// Headers may hold credentials.
+	// Headers may hold credentials, and {name} placeholders.
 	Headers map[string]secret.String `yaml:"headers"`
-	// Bind maps an argument's name to what the server puts there: user.id,
-	// user.name, user.claims.NAME, chat.key, channel.
+	Auth    HTTPAuth                 `yaml:"auth"`
+	// Body, where given, is sent instead of the arguments; its texts may hold
+	// {name} placeholders.
+	Body Body `yaml:"body"`
+	// Encoding of the body; "" is json.
+	Encoding string `yaml:"encoding" config:"oneof=json|form"`
+	// Bind maps a name to what the server puts there: user.id, user.name,
+	// user.claims.NAME, chat.key, channel, call.id.
 	Bind map[string]string `yaml:"bind"`
+	// Result is a JSON pointer into the answer (/data/items), or a JavaScript
+	// expression over body, status, headers, args and ctx.
+	Result Code     `yaml:"result"`
+	Status Statuses `yaml:"status"`
+}
+
+// HTTPAuth is how a request proves whose it is; one of them at the most.
+type HTTPAuth struct {
+	Bearer secret.String `yaml:"bearer"`
+	Basic  *BasicAuth    `yaml:"basic"`
+	HMAC   *HMACAuth     `yaml:"hmac"`
+}
+
+// BasicAuth is a user name and a password.
+type BasicAuth struct {
+	User     string        `yaml:"user" config:"required"`
+	Password secret.String `yaml:"password" config:"required"`
+}
+
+// HMACAuth signs the body with HMAC-SHA256, in hex.
+type HMACAuth struct {
+	Secret secret.String `yaml:"secret" config:"required"`
+	Header string        `yaml:"header"` // X-Signature
+	Prefix string        `yaml:"prefix"` // before the hex, such as sha256=
 }
 
 // Tool is a tool declared in the configuration.

@@ -27,17 +27,29 @@ type Config struct {
 	// out of query or body: in a segment of the path, in a value of the
 	// query, or in the host, where the result has to be in fetch.allow.
 	URL string
-	// Headers have literal values, which may be credentials.
+	// Headers may be credentials, and may hold {name} placeholders, which
+	// take their arguments out of query and body too.
 	Headers map[string]secret.String
-	// Bind puts what the server knows beside the arguments: name →
-	// user.id, user.name, user.claims.NAME, chat.key or channel.
+	Auth    Auth
+	// Body, where not nil, is sent instead of the arguments: JSON with {name}
+	// placeholders in its texts.
+	Body json.RawMessage
+	// Form sends the body as a form instead of JSON.
+	Form bool
+	// Bind puts what the server knows beside the arguments: name → one of
+	// [tool.BindPaths].
 	Bind map[string]string
+	// Pointer is where in an answer the result is (RFC 6901), and Map what
+	// makes a result of it; the whole answer where both are empty.
+	Pointer string
+	Map     Mapper
+	Status  []Status
 	// Schema is the tool's; nil takes no arguments.
 	Schema json.RawMessage
 	// Effect is the tool's; "" is [DefaultEffect] of the method.
 	Effect tool.Effect
 	// MaxBody is how much of an answer is read, in bytes; 0 is
-	// [tool.DefaultOutputCap].
+	// [tool.DefaultOutputCap], and 1 MiB where the result is a part of it.
 	MaxBody int64
 	// Log gets what the operator should know of failed calls; nil is none.
 	Log *slog.Logger
@@ -63,6 +75,27 @@ func (c Config) Code() []string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		out = append(out, "header", http.CanonicalHeaderKey(name))
+		for _, p := range tool.LoosePieces(c.Headers[name].Reveal()) {
+			if p.Name != "" {
+				out = append(out, "with", p.Name)
+			}
+		}
+	}
+	if kind, _ := c.Auth.kind(); kind != "" {
+		out = append(out, "auth", kind)
+	}
+	if c.Body != nil {
+		// A value from a variable may be a credential: only its hash is kept.
+		out = append(out, "body", string(c.Body))
+	}
+	if c.Form {
+		out = append(out, "form")
+	}
+	if c.Pointer != "" {
+		out = append(out, "result", c.Pointer)
+	}
+	for _, st := range c.Status {
+		out = append(out, "status", st.Match, st.Error, string(st.Result))
 	}
 	return out
 }
@@ -73,21 +106,22 @@ func (c Config) Code() []string {
 // detail 2). New does no I/O.
 func New(c Config, g *egress.Guard) (*Runner, error) {
 	r := &Runner{
-		guard: g, name: c.Name, log: c.Log,
+		guard: g, name: c.Name, log: c.Log, form: c.Form,
 		method: strings.ToUpper(cmp.Or(c.Method, http.MethodGet)),
 		effect: cmp.Or(c.Effect, DefaultEffect(c.Method)),
-		max:    cmp.Or(c.MaxBody, tool.DefaultOutputCap),
+		max:    c.MaxBody, pointer: c.Pointer, mapper: c.Map, status: c.Status,
 		header: http.Header{},
 	}
+	if r.max == 0 && r.maps() {
+		r.max = maxMapped
+	}
+	r.max = cmp.Or(r.max, tool.DefaultOutputCap)
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
 	var errs []error
-	switch r.method {
-	case http.MethodGet, http.MethodHead, http.MethodDelete:
-	case http.MethodPost, http.MethodPut, http.MethodPatch:
-		r.body = true
-	default:
+	var known bool
+	if r.body, known = usual(r.method); !known {
 		errs = append(errs, fmt.Errorf("method %q is none of GET, HEAD, DELETE, POST, PUT, PATCH", c.Method))
 	}
 	switch r.effect {
@@ -103,12 +137,52 @@ func New(c Config, g *egress.Guard) (*Runner, error) {
 		errs = append(errs, checkHost(t, g, c), checkNames(t, c))
 	}
 	r.bind, err = tool.ParseBindings(c.Bind)
-	args, _ := tool.ArgumentNames(c.Schema)
-	errs = append(errs, err, tool.CheckBindings(r.bind, args), r.setHeader(c.Headers))
+	args, open := tool.ArgumentNames(c.Schema)
+	placeholder := func(name string) bool {
+		_, bound := c.Bind[name]
+		return bound || open || slices.Contains(args, name)
+	}
+	errs = append(errs, err, tool.CheckBindings(r.bind, args), r.setHeader(c.Headers, placeholder), r.setAuth(c.Auth),
+		r.setBody(c, placeholder), checkStatus(c.Status))
+	if c.Pointer != "" {
+		errs = append(errs, checkPointer(c.Pointer))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	r.taken = t.names()
+	for _, h := range r.headers {
+		for _, p := range h.pieces {
+			r.taken = append(r.taken, p.Name)
+		}
+	}
 	return r, nil
+}
+
+func (r *Runner) setBody(c Config, known func(string) bool) error {
+	if c.Body == nil && !c.Form {
+		return nil
+	}
+	if _, ok := usual(r.method); ok && !r.body {
+		return fmt.Errorf("body, encoding: a %s request has no body", r.method)
+	}
+	if c.Body == nil {
+		return nil
+	}
+	t, err := parseBody(c.Body)
+	if err != nil {
+		return fmt.Errorf("body: %w", err)
+	}
+	for _, name := range t.names() {
+		if !known(name) {
+			return fmt.Errorf("body: the placeholder {%s} is neither an argument in the schema nor bound", name)
+		}
+	}
+	if c.Form && t.kind != '{' {
+		return errors.New("body: a form is a mapping of names to values")
+	}
+	r.template = &t
+	return nil
 }
 
 func checkHost(t template, g *egress.Guard, c Config) error {
@@ -119,8 +193,8 @@ func checkHost(t template, g *egress.Guard, c Config) error {
 		return nil
 	}
 	// A model picks the host then, and must not pick who gets a credential.
-	if len(c.Headers) > 0 {
-		return errors.New("url: a host with a placeholder can't go with headers: they would be sent to any host of fetch.allow")
+	if len(c.Headers) > 0 || c.Auth != (Auth{}) {
+		return errors.New("url: a host with a placeholder can't go with headers or auth: they would be sent to any host of fetch.allow")
 	}
 	return nil
 }
@@ -135,6 +209,9 @@ func checkNames(t template, c Config) error {
 			errs = append(errs, fmt.Errorf("url: the placeholder {%s} is neither an argument in the schema nor bound", name))
 		}
 	}
+	if c.Body != nil {
+		return errors.Join(errs...) // nothing is added to the query
+	}
 	for _, p := range t.query {
 		_, bound := c.Bind[p.key]
 		if (bound || slices.Contains(args, p.key)) && !slices.Contains(t.names(), p.key) {
@@ -143,30 +220,3 @@ func checkNames(t template, c Config) error {
 	}
 	return errors.Join(errs...)
 }
-
-func (r *Runner) setHeader(headers map[string]secret.String) error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		value := headers[name].Reveal()
-		switch {
-		case name == "" || strings.Trim(name, tokenChars) != "":
-			errs = append(errs, fmt.Errorf("headers: %q is no name of a header", name))
-		case egress.OwnHeader(name):
-			errs = append(errs, fmt.Errorf("headers: %s belongs to the connection and can't be set", name))
-		case strings.EqualFold(name, idempotencyKey):
-			errs = append(errs, fmt.Errorf("headers: %s is the id of the call and can't be set", name))
-		case strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }):
-			errs = append(errs, fmt.Errorf("headers: the value of %s holds a line break or another control character", name))
-		case r.header[http.CanonicalHeaderKey(name)] != nil:
-			errs = append(errs, fmt.Errorf("headers: %s is given twice", name))
-		default:
-			r.header.Set(name, value)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-const (
-	idempotencyKey = "Idempotency-Key"
-	tokenChars     = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" // RFC 9110 5.6.2
-)

@@ -11,10 +11,18 @@ import (
 // in what has nothing to do with them.
 const minMasked = 8
 
-// credentials are the values of headers that hold them, the longest first:
-// whole, and without the scheme before them (Bearer).
-func credentials(h http.Header) (out [][]byte) {
+// credentials are the values of headers that hold them, and others, the longest
+// first: whole, and without the scheme before them (Bearer).
+func credentials(h http.Header, others []string) (out [][]byte) {
+	for _, o := range others {
+		if len(o) >= minMasked {
+			out = append(out, []byte(o))
+		}
+	}
 	for name, values := range h {
+		if name == idempotencyKey {
+			continue
+		}
 		name = strings.ToLower(name)
 		if !slices.ContainsFunc([]string{"auth", "cookie", "key", "token", "secret", "password", "signature"}, func(word string) bool {
 			return strings.Contains(name, word)

@@ -2,11 +2,14 @@ package httptool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/parley-bot/parley/internal/egress"
 	"github.com/parley-bot/parley/internal/tool"
@@ -20,12 +23,23 @@ type Runner struct {
 	name   string
 	log    *slog.Logger
 	method string
-	body   bool // arguments go into a JSON body
+	body   bool // arguments go into a body, not the query
+	form   bool
 	url    template
-	header http.Header
-	bind   tool.Bindings
-	effect tool.Effect
-	max    int64
+	header http.Header // the same for each request
+	// headers and template are filled in for each; template nil is a body of
+	// the arguments that aren't taken by URL and headers.
+	headers  []headerTemplate
+	template *bodyTemplate
+	taken    []string
+	sign     Auth
+	secrets  []string // to be masked, beside what is in headers
+	bind     tool.Bindings
+	effect   tool.Effect
+	max      int64
+	pointer  string
+	mapper   Mapper
+	status   []Status
 }
 
 // Effect is the tool's effect, with the method's default.
@@ -47,8 +61,9 @@ func (r *Runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err != nil {
 		return r.failed(ctx, err), nil
 	}
-	resp.Body = mask(resp.Body, credentials(r.header))
-	res := result(resp, int(r.max))
+	secrets := append(slices.Clone(r.secrets), req.Header.Get(r.sign.Header))
+	resp.Body = mask(resp.Body, credentials(req.Header, secrets))
+	res := r.answered(ctx, call, resp)
 	// The page that a redirect led to failed, yet what led there was done.
 	if res.Failed && resp.SeeOther && r.effect != tool.Read {
 		res.Unknown = true
@@ -67,12 +82,14 @@ func (r *Runner) request(call tool.Call) (req egress.Request, fail *tool.Result,
 		res := tool.IdentityMissing(missing)
 		return req, &res, nil
 	}
-	rest := slices.DeleteFunc(slices.Clone(vs), func(m member) bool { return slices.Contains(r.url.names(), m.key) })
+	rest := slices.DeleteFunc(slices.Clone(vs), func(m member) bool { return slices.Contains(r.taken, m.key) })
 	req = egress.Request{Method: r.method, Header: r.header.Clone(), MaxBody: r.max, Once: r.effect != tool.Read}
+	for _, h := range r.headers {
+		h.fill(req.Header, vs)
+	}
 	var extra []param
 	if r.body {
-		req.Body = rest.object()
-		setDefault(req.Header, "Content-Type", "application/json")
+		r.fillBody(&req, vs, rest)
 	} else {
 		extra = rest.params()
 	}
@@ -87,6 +104,34 @@ func (r *Runner) request(call tool.Call) (req egress.Request, fail *tool.Result,
 		req.Header.Set(idempotencyKey, call.ID)
 	}
 	return req, nil, nil
+}
+
+func (r *Runner) fillBody(req *egress.Request, vs, rest values) {
+	body := json.RawMessage(rest.object())
+	if r.template != nil {
+		var given bool
+		if body, given = r.template.fill(vs); !given {
+			body = json.RawMessage("null")
+		}
+	}
+	if !r.form {
+		req.Body = body
+		setDefault(req.Header, "Content-Type", "application/json")
+	} else {
+		fields, _ := members(body) // an object, by New
+		var b strings.Builder
+		for _, p := range fields.params() {
+			if b.Len() > 0 {
+				b.WriteByte('&')
+			}
+			b.WriteString(url.QueryEscape(p.key) + "=" + url.QueryEscape(p.value))
+		}
+		req.Body = []byte(b.String())
+		setDefault(req.Header, "Content-Type", "application/x-www-form-urlencoded")
+	}
+	if !r.sign.HMAC.Empty() {
+		req.Header.Set(r.sign.Header, r.sign.signature(req.Body))
+	}
 }
 
 func setDefault(h http.Header, name, value string) {
