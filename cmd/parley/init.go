@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/parley-bot/parley/configs/starter"
+	"github.com/parley-bot/parley/internal/app"
 	"github.com/parley-bot/parley/internal/tool/js"
 )
 
@@ -19,8 +20,8 @@ func newInit(streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a configuration to start from",
-		Long: "Writes a commented parley.yaml, two tools in TypeScript, a scripted model that uses them, and the types for\n" +
-			"your editor into DIR (default: here). It overwrites nothing: where one of the files is there, none is written.",
+		Long: "Writes a commented parley.yaml, two tools in TypeScript, a scripted model that uses them, and for your\n" +
+			"editor the types and the schema of the configuration into DIR (default: here). It overwrites nothing: where one of the files is there, none is written.",
 		Example: "  parley init mybot",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +67,11 @@ func starterFiles() ([]newFile, error) {
 		}
 		files = append(files, newFile{name, content})
 	}
-	return append(files, newFile{"parley.d.ts", []byte(js.TypesFile)}), nil
+	schema, err := app.Schema()
+	if err != nil {
+		return nil, err
+	}
+	return append(files, newFile{"parley.d.ts", []byte(js.TypesFile)}, newFile{"parley.schema.json", schema}), nil
 }
 
 // writeNew writes all files into dir, which it makes, or none of them.

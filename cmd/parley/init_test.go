@@ -62,7 +62,7 @@ func TestInit_WritesAFolderThatPassesCheck(t *testing.T) {
 	if code != exitOK || errOut != "" {
 		t.Fatalf("init: %d %q", code, errOut)
 	}
-	want := map[string]bool{"parley.yaml": true, "tools.ts": true, "model.yaml": true, "parley.d.ts": true}
+	want := map[string]bool{"parley.yaml": true, "tools.ts": true, "model.yaml": true, "parley.d.ts": true, "parley.schema.json": true}
 	if diff := cmp.Diff(want, initNames(t, dir)); diff != "" {
 		t.Error(diff)
 	}

@@ -84,7 +84,7 @@ func newRoot(s streams) *cobra.Command {
 		return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	for _, c := range []func(streams) *cobra.Command{
-		newServe, newChat, newCheck, newTools, newInit, newVersion, newMigrate,
+		newServe, newChat, newCheck, newTools, newInit, newSchema, newVersion, newMigrate,
 		newConfirmations, newChats, newAudit, newOutbox, newWebhooks, newHealth,
 	} {
 		cmd := c(s)

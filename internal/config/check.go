@@ -198,6 +198,7 @@ func (c *checker) texts(n *node, path, prefix string) {
 			if err != nil {
 				c.rep.addf(problem.Text, at, "%s: %v", join(path, key), err)
 			}
+		default: // reported when it was decoded
 		}
 	}
 }

@@ -153,14 +153,22 @@ func (c *Channels) fromNode(d *decoder, n *node, path string) {
 	}
 }
 
-func channel(d *decoder, f field, path string) Channel {
-	common := struct {
-		Kind   string   `yaml:"kind"`
-		Allow  []string `yaml:"allow"`
-		Groups Groups   `yaml:"groups"`
+// channelCommon are the keys of a channel that the core takes.
+type channelCommon struct {
+	Kind   string   `yaml:"kind"`
+	Allow  []string `yaml:"allow"`
+	Groups Groups   `yaml:"groups"`
 
-		Unknown string `yaml:"unknown" config:"oneof=answer|ignore|pair"`
-	}{Kind: f.key, Groups: Groups{ReplyTo: "mention", Session: "user"}}
+	Unknown string `yaml:"unknown" config:"oneof=answer|ignore|pair"`
+}
+
+func commonDefaults() channelCommon {
+	return channelCommon{Groups: Groups{ReplyTo: "mention", Session: "user"}}
+}
+
+func channel(d *decoder, f field, path string) Channel {
+	common := commonDefaults()
+	common.Kind = f.key
 	if !isName(f.key, 63) {
 		d.rep.addf(problem.BadName, f.at, "channel name %q: use letters, digits, _ and -, 63 at the most, a letter or digit first", clip(f.key))
 	}

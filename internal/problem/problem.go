@@ -115,7 +115,7 @@ func (id ID) Wrap(err error) error {
 	if _, has := err.(Numbered); err == nil || has { //nolint:errorlint // joined errors may have one that has
 		return err
 	}
-	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the outermost error alone is asked
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []error
 		for _, one := range many.Unwrap() {
 			out = append(out, id.Wrap(one))
