@@ -87,12 +87,21 @@ func budget(chat channels.Chat) channels.Budget {
 	return b
 }
 
-// Capabilities differ by chat in the budget only.
+// draftEvery is how often an answer that is being written is shown anew: well
+// within the budget, since each time is an edit.
+func draftEvery(chat channels.Chat) time.Duration {
+	if chat.Group {
+		return 6 * time.Second
+	}
+	return 1500 * time.Millisecond
+}
+
+// Capabilities differ by chat in the budget, and in how often drafts are shown.
 func (a *Adapter) Capabilities(chat channels.Chat) channels.Capabilities {
 	c := channels.Capabilities{
 		TextMax: 4096, Unit: channels.UnitUTF16, Markup: channels.MarkupHTML,
 		Buttons: &channels.ButtonLimits{Max: maxButtons, LabelMax: 64, IDBytes: 64},
-		Edit:    channels.EditLimits{Text: true, MinInterval: time.Second},
+		Edit:    channels.EditLimits{Text: true, MinInterval: time.Second, Draft: draftEvery(chat)},
 		Typing:  5 * time.Second,
 		// Whoever presses a button can be shown a notice of their own.
 		Private: true,

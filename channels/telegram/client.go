@@ -111,6 +111,11 @@ func (c *client) Do(req *http.Request) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
 	out := req.Clone(ctx)
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	if len(body) == 0 {
+		// The library announces a form even where a method has no
+		// parameters; servers may refuse one that has neither part nor end.
+		out.Header.Del("Content-Type")
+	}
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 
 	resp, err := c.http.Do(out)

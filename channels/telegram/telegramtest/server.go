@@ -199,14 +199,7 @@ func body(r *http.Request) (map[string]any, error) {
 			return nil, fmt.Errorf("JSON: %w", err)
 		}
 	case "multipart/form-data":
-		text, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-		if err != nil {
-			return nil, fmt.Errorf("form: %w", err)
-		}
-		if len(text) == 0 {
-			break
-		}
-		r.Body = io.NopCloser(strings.NewReader(string(text)))
+		r.Body = io.NopCloser(io.LimitReader(r.Body, 1<<20))
 		mr, err := r.MultipartReader()
 		if err != nil {
 			return nil, fmt.Errorf("form: %w", err)
