@@ -28,6 +28,9 @@ func newCheck(streams) *cobra.Command {
 			for _, f := range bot.Findings() {
 				fmt.Fprintf(out, "advice: tool %s: %s (%s)\n", f.Tool, f.Message, f.Rule)
 			}
+			for _, line := range bot.Quarantined() {
+				fmt.Fprintln(out, "quarantined:", line)
+			}
 			if live, _ := cmd.Flags().GetBool("live"); live { // declared below
 				if err := bot.CheckLive(cmd.Context(), func(line string) { fmt.Fprintln(out, line) }); err != nil {
 					return errors.Join(err, bot.Close(cmd.Context()))
@@ -42,6 +45,6 @@ func newCheck(streams) *cobra.Command {
 		},
 	}
 	configFlag(cmd)
-	cmd.Flags().Bool("live", false, "also call each platform and each model's API, to prove the credentials")
+	cmd.Flags().Bool("live", false, "also call each platform, MCP server and model's API, to prove the credentials")
 	return cmd
 }

@@ -50,6 +50,9 @@ func printTools(cmd *cobra.Command, _ []string) error {
 	if shown == 0 {
 		return usageError{fmt.Errorf("no model of provider %q is configured", only)}
 	}
+	for _, line := range bot.Quarantined() {
+		fmt.Fprintln(cmd.OutOrStdout(), "# quarantined:", line)
+	}
 	return bot.Close(cmd.Context())
 }
 

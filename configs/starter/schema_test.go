@@ -83,6 +83,14 @@ func settings(t *testing.T) map[string]object {
 		}
 	}
 	leaves(child(root, "$defs", "tool"), "tools.NAME", out)
+	server := child(root, "properties", "mcp", "properties", "servers", "additionalProperties")
+	leaves(server, "mcp.servers.NAME", out)
+	ways, _ := child(server, "properties", "allow")["anyOf"].([]any)
+	for _, way := range ways {
+		if o, ok := way.(object); ok {
+			leaves(child(o, "additionalProperties"), "mcp.servers.NAME.allow.NAME", out)
+		}
+	}
 	leaves(child(root, "$defs", "channel.webchat"), "channels.NAME", out)
 	delete(out, "channels.NAME.kind")
 	out["channels.NAME.kind"] = object{}

@@ -229,6 +229,7 @@ func (a *App) Start(ctx context.Context) error {
 	if a.opts.GiveBack {
 		a.running.Go(func() { a.rest(work) })
 	}
+	a.running.Go(func() { a.tools.fleet.Run(work, a.remoteChanged) })
 	for _, in := range a.adapters {
 		a.running.Go(func() { a.runChannel(work, in) })
 	}

@@ -103,7 +103,7 @@ func Build(ctx context.Context, cfg *config.Config, opts Options) (*Bot, error) 
 	if b.words, err = confirm.NewWords(cfg.Confirm.Yes, cfg.Confirm.No, cfg.Confirm.YesAdd, cfg.Confirm.NoAdd); err != nil {
 		keep(problem.Words.Wrap(err))
 	}
-	if b.tools, err = newTools(ctx, cfg, b.cacheDir(), opts.Log, opts.Tools); err != nil {
+	if b.tools, err = newTools(ctx, cfg, b.cacheDir(), b.registry.Registerer(), opts.Log, opts.Tools); err != nil {
 		keep(err)
 	}
 	chain, models, err := newChain(cfg, b.registry.Registerer(), opts.Log)

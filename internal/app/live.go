@@ -12,8 +12,8 @@ import (
 // liveTimeout bounds one harmless call to a platform or a model's API.
 const liveTimeout = 15 * time.Second
 
-// CheckLive makes one harmless call to each platform and each model's API that
-// has such a call, and tells of each. All are tried; the error joins those that
+// CheckLive makes one harmless call to each platform, each MCP server and each
+// model's API that has such a call, and tells of each. All are tried; the error joins those that
 // failed.
 func (b *Bot) CheckLive(ctx context.Context, tell func(line string)) error {
 	var errs []error
@@ -28,6 +28,9 @@ func (b *Bot) CheckLive(ctx context.Context, tell func(line string)) error {
 			continue
 		}
 		tell(fmt.Sprintf("channel %s: ok, %s", in.name, account))
+	}
+	if err := b.checkMCP(ctx, tell); err != nil {
+		errs = append(errs, err)
 	}
 	if err := CheckModels(ctx, b.models, b.tools.registry.Len() > 0); err != nil {
 		errs = append(errs, err)

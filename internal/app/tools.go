@@ -11,17 +11,22 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/parley-bot/parley/internal/config"
 	"github.com/parley-bot/parley/internal/egress"
 	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/secret"
 	"github.com/parley-bot/parley/internal/tool"
 	"github.com/parley-bot/parley/internal/tool/js"
+	mcptool "github.com/parley-bot/parley/internal/tool/mcp"
 )
 
 // toolset is a bot's tools and what they hold open.
 type toolset struct {
-	registry *tool.Registry
+	registry *tool.Registry // own, and pinned ones of MCP servers
+	own      []tool.Tool
+	fleet    *mcptool.Fleet
 	modules  []*js.Module
 	guard    *egress.Guard
 	findings []tool.Finding
@@ -40,7 +45,7 @@ func (t *toolset) close(ctx context.Context) error {
 
 // newTools loads scripts and declared tools: the one table of tool kinds.
 // Every error is told, not just the first.
-func newTools(ctx context.Context, cfg *config.Config, cacheDir string, log *slog.Logger, all []tool.Tool) (*toolset, error) {
+func newTools(ctx context.Context, cfg *config.Config, cacheDir string, reg prometheus.Registerer, log *slog.Logger, all []tool.Tool) (*toolset, error) {
 	guard, err := egress.New(cfg.Fetch.Allow, egress.Options{UserAgent: "parley"})
 	if err != nil {
 		return nil, problem.Fetch.Errorf("fetch.allow: %w", err)
@@ -73,13 +78,16 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, log *slo
 		}
 		all = append(all, t)
 	}
-	if err := errors.Join(errs...); err != nil {
+	set.fleet, _, err = newFleet(cfg, reg, log)
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, errors.Join(err, set.close(ctx))
 	}
-	if set.registry, err = tool.NewRegistry(all); err != nil {
+	set.own = all
+	remote := set.fleet.Pinned()
+	if set.registry, err = tool.NewRegistry(slices.Concat(all, remote)); err != nil {
 		return nil, errors.Join(problem.Tool.Wrap(err), set.close(ctx))
 	}
-	set.findings = append(set.findings, tool.Lint(all)...)
+	set.findings = slices.Concat(set.findings, tool.Lint(all), lintRemote(remote))
 	return set, nil
 }
 

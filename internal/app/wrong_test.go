@@ -34,11 +34,13 @@ func TestBuild_WrongConfigs(t *testing.T) {
 		{"a model's rules", "model: {provider: script, script: wrong.yaml}\nchannels: {web: {kind: webchat}}\n"},
 		{"two tools of one name", script + "fetch: {allow: [h.example]}\ntools:\n  scripts: [tools.ts]\n  menu: {description: d, http: {url: \"https://h.example\"}}\nchannels: {web: {kind: webchat}}\n"},
 	}
+	cases = append(cases, [2]string{"pins that were edited", script + "mcp: {servers: {files: {command: [files], allow: [read]}}}\nchannels: {web: {kind: webchat}}\n"})
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"model.yaml": "rules:\n  - say: unused\n", "wrong.yaml": "rules:\n  - when: {txet: hi}\n    say: Hi\n",
-		"broken.ts": "export const tools = {\n  menu: { description 'x' },\n}\n",
-		"tools.ts":  "import { defineTool } from 'parley'\nexport const tools = { menu: defineTool({ description: 'd', handler: () => 1 }) }\n",
+		"parley.mcp.lock": `{"version":1,"servers":{"files":{"read":{"digest":"sha256:00","description":["Reads."],"schema":{"type":"object"}}}}}`,
+		"broken.ts":       "export const tools = {\n  menu: { description 'x' },\n}\n",
+		"tools.ts":        "import { defineTool } from 'parley'\nexport const tools = { menu: defineTool({ description: 'd', handler: () => 1 }) }\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

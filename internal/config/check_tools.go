@@ -32,9 +32,7 @@ func (c *checker) fetch() {
 }
 
 func (c *checker) tools() {
-	if f := c.root.get("mcp"); f != nil && c.cfg.MCP.Given() {
-		c.known(f.at, "mcp", "mcp", knownTools(), c.opts.ToolKinds)
-	}
+	c.mcp()
 	if len(c.cfg.Tools.Scripts) > 0 {
 		c.known(c.at("tools.scripts"), "tools.scripts", "script", knownTools(), c.opts.ToolKinds)
 	}
@@ -57,7 +55,7 @@ func (c *checker) tool(t Tool, n *node, path string) {
 		c.rep.addf(problem.BadName, t.Pos, "tool name %q: models take letters, digits, _ and - only, 64 at the most", clip(t.Name))
 	}
 	var kinds []string
-	for _, k := range []string{"http", "sql", "mcp"} {
+	for _, k := range []string{"http", "sql"} {
 		if n.get(k) != nil {
 			kinds = append(kinds, k)
 		}

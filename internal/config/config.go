@@ -23,7 +23,7 @@ type Config struct {
 	Loop    Loop    `yaml:"loop"`
 	Confirm Confirm `yaml:"confirm"`
 	Tools   Tools   `yaml:"tools"`
-	MCP     Section `yaml:"mcp"`
+	MCP     MCP     `yaml:"mcp"`
 	Fetch   Fetch   `yaml:"fetch"`
 	Audit   Audit   `yaml:"audit"`
 	Limits  Limits  `yaml:"limits"`
@@ -250,7 +250,6 @@ type Tool struct {
 
 	HTTP *HTTPTool `yaml:"http"`
 	SQL  Section   `yaml:"sql"`
-	MCP  Section   `yaml:"mcp"`
 }
 
 // Tools are scripts and declared tools, both in the order of the file.

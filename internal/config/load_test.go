@@ -35,7 +35,7 @@ func TestLoad_Defaults(t *testing.T) {
 	want.Source, want.Demo = "main.yaml", true
 	want.Model = Model{Provider: "script", Script: "model.yaml", Timeout: 30 * time.Second, Deadline: 30 * time.Second, MaxTokens: 1024}
 	if d := cmp.Diff(want, cfg, cmp.AllowUnexported(secret.String{}), cmp.FilterPath(func(p cmp.Path) bool {
-		return p.Last().String() == ".src" || p.Last().String() == ".MCP"
+		return p.Last().String() == ".src"
 	}, cmp.Ignore())); d != "" {
 		t.Errorf("defaults (-want +got):\n%s", d)
 	}

@@ -41,6 +41,21 @@ func (t *Texts) schema(schemer, string) object {
 	return object{"type": []any{"object", "null"}, "additionalProperties": lang}
 }
 
+func (m *MCPServers) schema(s schemer, path string) object {
+	server := s.object(reflect.ValueOf(MCPServer{StartTimeout: mcpStartTimeout}), path+".NAME")
+	server["oneOf"] = []any{
+		object{"required": []any{"command"}}, object{"required": []any{"url"}}, object{"required": []any{"url_file"}},
+	}
+	return object{
+		"type": []any{"object", "null"}, "propertyNames": object{"pattern": "^[a-zA-Z0-9][a-zA-Z0-9_-]{0,31}$"}, "additionalProperties": server,
+	}
+}
+
+func (a *MCPAllow) schema(s schemer, path string) object {
+	tools := object{"type": "object", "additionalProperties": s.object(reflect.ValueOf(MCPTool{Confirm: true}), path+".NAME")}
+	return object{"anyOf": []any{object{"type": "array", "items": object{"type": "string", "minLength": 1}, "uniqueItems": true}, tools, object{"type": "null"}}}
+}
+
 func (t *Tools) schema(s schemer, path string) object {
 	tool := s.object(reflect.ValueOf(Tool{}), path+".NAME")
 	tool["not"] = object{"required": []any{"confirm", "confirm_when"}}

@@ -92,7 +92,11 @@ func wrongs() [][2]string {
 		{"tool without a kind", model + "tools:\n  a: {description: d}\n"},
 		{"tool name", model + "fetch: {allow: [h.example]}\ntools:\n  \"add order\": {description: d, http: {url: \"https://h.example\"}}\n"},
 		{"sql tool", model + "tools:\n  a: {description: d, sql: {query: \"select 1\"}}\n"},
-		{"mcp servers", model + "mcp: {servers: {files: {command: [npx]}}}\n"},
+		{"mcp server without a way", model + "mcp:\n  servers:\n    files:\n    shop: {url: \"ftp://canary.example\", allow: read}\n"},
+		{"mcp server two ways", model + "mcp: {servers: {files: {command: [npx], url: \"https://h.example\", env: {A: b}, headers: {\"X Y\": \"hunter2\"}}}}\n"},
+		{"mcp server's name and program", model + "mcp: {servers: {\"a b\": {command: []}, c: {command: npx, start_timeout: 0s}, d: {url: \"https://u:hunter2@h.example\"}}}\n"},
+		{"mcp tools", model + "mcp:\n  servers:\n    files:\n      command: [npx]\n      allow:\n        read: {confirms: false, effect: safe, dedupe: always}\n        write: yes\n"},
+		{"mcp tools twice", model + "mcp: {servers: {files: {command: [npx], allow: [read, read, \"\"]}}}\n"},
 		{"tool field", model + "fetch: {allow: [h.example]}\ntools:\n  a: {description: d, confirmLines: \"x\", http: {url: \"https://h.example\", metod: GET}}\n"},
 		{"tool values", model + "fetch: {allow: [h.example]}\ntools:\n  a:\n    description: d\n    dedupe: always\n    effect: safe\n    timeout: 5\n    http: {method: get, url: \"https://h.example\"}\n"},
 		{"schema", model + "fetch: {allow: [h.example]}\ntools:\n  a: {description: d, schema: [1], http: {url: \"https://h.example\"}}\n  b: {description: d, schema: {type: string}, http: {url: \"https://h.example\"}}\n"},
@@ -134,7 +138,7 @@ func wrongFS(yaml string) fstest.MapFS {
 
 func TestLoad_WrongConfigs(t *testing.T) {
 	t.Parallel()
-	opts := Options{Env: env, ChannelKinds: []string{"webchat", "console"}, Providers: []string{"openai", "script", "groq", "azure"}, ToolKinds: []string{"script", "http"}, Stores: []string{"sqlite"}}
+	opts := Options{Env: env, ChannelKinds: []string{"webchat", "console"}, Providers: []string{"openai", "script", "groq", "azure"}, ToolKinds: []string{"script", "http", "mcp"}, Stores: []string{"sqlite"}}
 	var got strings.Builder
 	for _, w := range wrongs() {
 		_, err := LoadFS(wrongFS(w[1]), "main.yaml", opts)

@@ -60,6 +60,7 @@ const (
 	ToolURL    ID = "P1304"
 	Script     ID = "P1305"
 	Tool       ID = "P1306" // anything else that a tool is refused for
+	MCP        ID = "P1307" // the pins of MCP tools, or a server
 )
 
 // P14xx: channels and models.
