@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import net from 'node:net';
 import path from 'node:path';
 import test from 'node:test';
 import { createEmulator } from 'emulate';
+import '../harness/loopback.js'; // emulate listens on all interfaces
 import { Bot, folder, freePort, root, run } from '../harness/bot.js';
 import { until } from '../harness/until.js';
 
@@ -14,14 +14,6 @@ const account = 'AC00000000000000000000000000000001';
 const token = 'tokenOfTheAccount4f1c';
 const ours = '+15550002222';
 const ana = '+15550001111';
-
-// emulate listens on all interfaces; a test has no business there.
-const { listen } = net.Server.prototype;
-net.Server.prototype.listen = function (first, ...rest) {
-  if (typeof first === 'number') return listen.call(this, first, '127.0.0.1', ...rest.filter((a) => typeof a === 'function'));
-  if (first?.port !== undefined && first.path === undefined) return listen.call(this, { ...first, host: '127.0.0.1' }, ...rest);
-  return listen.call(this, first, ...rest);
-};
 
 class Twilio {
   constructor(url) { this.url = url; }
