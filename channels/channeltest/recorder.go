@@ -19,11 +19,13 @@ type recorder struct {
 	fail int // refuse so many
 	got  chan channels.Inbound
 	bad  chan channels.Inbound // seen while refusing
+	// links are the states of a Linker, as they were told.
+	links chan channels.Link
 }
 
 func newRecorder(a channels.Adapter) *recorder {
 	// Room for more than any subtest delivers, so that Accept never blocks.
-	return &recorder{adapter: a, got: make(chan channels.Inbound, 64), bad: make(chan channels.Inbound, 64)}
+	return &recorder{adapter: a, got: make(chan channels.Inbound, 64), bad: make(chan channels.Inbound, 64), links: make(chan channels.Link, 64)}
 }
 
 var errNotNow = errors.New("the store is away")

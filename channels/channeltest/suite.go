@@ -81,6 +81,7 @@ const FaultAfter = 7 * time.Second
 // calls it must not be parallel.
 func Run(t *testing.T, s Setup) {
 	t.Run("Capabilities", func(t *testing.T) { testCapabilities(t, s) })
+	t.Run("Link", func(t *testing.T) { testLink(t, s) })
 	t.Run("RunEndsClean", func(t *testing.T) { testRunEnds(t, s) })
 	t.Run("Receive_G1", func(t *testing.T) { testReceive(t, s) })
 	t.Run("NotAckedUntilAccepted_G1", func(t *testing.T) { testNotAcked(t, s) })
@@ -103,7 +104,12 @@ type session struct {
 func start(t *testing.T, s Setup) *session {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	c := s.New(t)
+	return startCase(t, s, s.New(t), before)
+}
+
+// startCase is start for a case that was built before.
+func startCase(t *testing.T, s Setup, c Case, before goleak.Option) *session {
+	t.Helper()
 	se := &session{Case: c, t: t, sink: newRecorder(c.Adapter)}
 	serve(t, c, se.sink)
 
@@ -137,6 +143,7 @@ func start(t *testing.T, s Setup) *session {
 			t.Errorf("goroutines left behind: %v", err)
 		}
 	})
+	se.linked()
 	return se
 }
 

@@ -1,0 +1,72 @@
+package channels
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// LinkState is how a channel stands with its platform.
+type LinkState string
+
+// The states. All but LinkUp mean that nothing is received.
+const (
+	// LinkUp: connected; messages are received.
+	LinkUp LinkState = "up"
+	// LinkConnecting: not connected yet, or not now; it is tried again.
+	LinkConnecting LinkState = "connecting"
+	// LinkPairing: no device is linked to the account. A person has to.
+	LinkPairing LinkState = "pairing_needed"
+	// LinkLoggedOut: the platform ended the link. A person has to renew it.
+	LinkLoggedOut LinkState = "logged_out"
+	// LinkReplaced: somebody else connected with the same credentials.
+	LinkReplaced LinkState = "replaced"
+	// LinkOutdated: the platform refuses this version of the program.
+	LinkOutdated LinkState = "outdated"
+	// LinkBanned: the platform has banned the account, for a while or for ever.
+	LinkBanned LinkState = "banned"
+)
+
+// LinkStates lists all of them.
+func LinkStates() []LinkState {
+	return []LinkState{LinkUp, LinkConnecting, LinkPairing, LinkLoggedOut, LinkReplaced, LinkOutdated, LinkBanned}
+}
+
+// Lasting tells whether the state ends only when a person does something, or
+// the platform changes its mind.
+func (s LinkState) Lasting() bool { return s != LinkUp && s != LinkConnecting && s != "" }
+
+// Link is the state, and what to say of it.
+type Link struct {
+	State LinkState
+	// Detail says why and what to do, in a few words; it holds no credential.
+	Detail string
+	// Until is when the state ends by itself; zero where nobody knows.
+	Until time.Time
+}
+
+func (l Link) String() string {
+	switch {
+	case l.Detail == "":
+		return string(l.State)
+	case l.Until.IsZero():
+		return string(l.State) + ": " + l.Detail
+	default:
+		return fmt.Sprintf("%s: %s (until %s)", l.State, l.Detail, l.Until.UTC().Format(time.RFC3339))
+	}
+}
+
+// Linker is an adapter that holds a connection and knows how it stands.
+// While Run runs it tells the sink of every change, if the sink is a LinkSink.
+type Linker interface {
+	// Link is the state now; it makes no call. Before Run and after it the
+	// state is not LinkUp.
+	Link() Link
+}
+
+// LinkSink is a Sink that wants to know how the connection stands. It is
+// optional: an adapter asks its sink for it.
+type LinkSink interface {
+	// Linked takes the new state. It doesn't block.
+	Linked(ctx context.Context, l Link)
+}
