@@ -32,7 +32,7 @@ func layers() [][]string {
 		{"internal/llm", "internal/tool", "internal/confirm", "internal/render", "internal/ledger", "internal/audit"},
 		// What several of the layer above share.
 		{"internal/locale", "internal/egress", "internal/lease"},
-		{"channels", "internal/secret", "internal/problem", "configs", "docs"},
+		{"channels", "internal/secret", "internal/problem", "internal/postgrestest", "configs", "docs"},
 	}
 }
 
