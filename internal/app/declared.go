@@ -6,15 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/parley-bot/parley/internal/config"
-	"github.com/parley-bot/parley/internal/egress"
 	"github.com/parley-bot/parley/internal/tool"
 	httptool "github.com/parley-bot/parley/internal/tool/http"
 	"github.com/parley-bot/parley/internal/tool/js"
+	sqltool "github.com/parley-bot/parley/internal/tool/sql"
 )
 
 // expressions compiles those of all declared tools, into one module of the
@@ -73,20 +74,44 @@ type questioned struct {
 	js.Asker
 }
 
+// kind is a declared tool of some kind.
+type kind interface {
+	tool.Runner
+	Effect() tool.Effect
+}
+
 // declared makes a tool that the configuration describes; asked is nil where it
 // has no expressions.
-func declared(c config.Tool, guard *egress.Guard, asked js.Answered, log *slog.Logger) (tool.Tool, error) {
+func declared(c config.Tool, set *toolset, asked js.Answered, log *slog.Logger) (tool.Tool, error) {
 	t := tool.Tool{
-		Name: c.Name, Kind: "http", Title: c.Title, Description: c.Description, Schema: c.Schema, Labels: c.Labels,
-		Confirm: c.Confirm, Timeout: c.Timeout, Effect: tool.Effect(c.Effect),
+		Name: c.Name, Title: c.Title, Description: c.Description, Schema: c.Schema, Labels: c.Labels,
+		Confirm: c.Confirm, Dedupe: time.Duration(c.Dedupe), Timeout: c.Timeout,
 	}
-	t.Dedupe = time.Duration(c.Dedupe)
-	if c.HTTP == nil {
-		return t, errors.New("needs the section http")
+	var r kind
+	var code []string
+	var err error
+	switch {
+	case c.HTTP != nil:
+		t.Kind = "http"
+		hc := httpConfig(c, asked)
+		hc.Log, code = log, hc.Code()
+		r, err = httptool.New(hc, set.guard)
+	case c.SQL != nil:
+		t.Kind = "sql"
+		name := c.SQL.Source
+		if name == "" && len(set.sources) == 1 {
+			name = slices.Collect(maps.Keys(set.sources))[0]
+		}
+		s, ok := set.sources[name]
+		if !ok {
+			return t, fmt.Errorf("there is no data source %q", name)
+		}
+		sc := sqlConfig(c)
+		sc.Log, code = log, sc.Code(name)
+		r, err = sqltool.NewTool(sc, s)
+	default:
+		err = errors.New("needs the section http or sql")
 	}
-	hc := httpConfig(c, asked)
-	hc.Log = log
-	r, err := httptool.New(hc, guard)
 	if err != nil {
 		return t, err
 	}
@@ -94,8 +119,15 @@ func declared(c config.Tool, guard *egress.Guard, asked js.Answered, log *slog.L
 	if asked != nil {
 		t.Runner = questioned{r, asked}
 	}
-	t.Digest = tool.Digest(&t, slices.Concat(hc.Code(), questions(c))...)
+	t.Digest = tool.Digest(&t, slices.Concat(code, questions(c))...)
 	return t, nil
+}
+
+func sqlConfig(c config.Tool) sqltool.Config {
+	return sqltool.Config{
+		Name: c.Name, Query: c.SQL.Query, Bind: c.SQL.Bind, Result: c.SQL.Result, MaxRows: c.SQL.MaxRows,
+		Schema: c.Schema, Effect: tool.Effect(c.Effect),
+	}
 }
 
 func httpConfig(c config.Tool, asked js.Answered) httptool.Config {

@@ -70,7 +70,7 @@ func Kinds() config.Options {
 		_, err := k.make(c, channelEnv{cfg: cfg, host: &host{}, log: slog.New(slog.DiscardHandler)})
 		return err
 	}
-	o.ToolKinds = []string{"script", "http", "mcp"}
+	o.ToolKinds = []string{"script", "http", "sql", "mcp"}
 	return o
 }
 

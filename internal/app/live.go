@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
@@ -37,7 +39,20 @@ func (b *Bot) CheckLive(ctx context.Context, tell func(line string)) error {
 	} else {
 		tell("models: ok")
 	}
+	for _, name := range slices.Sorted(maps.Keys(b.tools.sources)) {
+		if err := b.ping(ctx, name); err != nil {
+			errs = append(errs, fmt.Errorf("data source %s: %w", name, err))
+			continue
+		}
+		tell(fmt.Sprintf("data source %s: ok", name))
+	}
 	return errors.Join(errs...)
+}
+
+func (b *Bot) ping(ctx context.Context, source string) error {
+	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
+	defer cancel()
+	return b.tools.sources[source].Ping(ctx)
 }
 
 func (b *Bot) checkChannel(ctx context.Context, c channels.Checker) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,6 +21,7 @@ import (
 	"github.com/parley-bot/parley/internal/tool"
 	"github.com/parley-bot/parley/internal/tool/js"
 	mcptool "github.com/parley-bot/parley/internal/tool/mcp"
+	sqltool "github.com/parley-bot/parley/internal/tool/sql"
 )
 
 // toolset is a bot's tools and what they hold open.
@@ -29,6 +31,7 @@ type toolset struct {
 	fleet    *mcptool.Fleet
 	modules  []*js.Module
 	guard    *egress.Guard
+	sources  map[string]*sqltool.Source
 	findings []tool.Finding
 }
 
@@ -36,6 +39,9 @@ func (t *toolset) close(ctx context.Context) error {
 	var errs []error
 	for _, m := range t.modules {
 		errs = append(errs, m.Close(ctx))
+	}
+	for _, s := range t.sources {
+		errs = append(errs, s.Close())
 	}
 	if t.guard != nil {
 		t.guard.Close()
@@ -53,6 +59,8 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, reg prom
 	set := &toolset{guard: guard}
 	all = slices.Clone(all)
 	var errs []error
+	set.sources, err = sources(cfg)
+	errs = append(errs, problem.Tool.Wrap(err))
 	spare := &spareProcs{base: runtime.GOMAXPROCS(0)}
 	scripts := js.Options{
 		CacheDir: cacheDir, Fetch: fetch(guard), Log: log, Long: spare.long,
@@ -71,7 +79,7 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, reg prom
 	asked, err := expressions(ctx, cfg, set, scripts)
 	errs = append(errs, problem.Tool.Wrap(err))
 	for _, c := range cfg.Tools.Named {
-		t, err := declared(c, guard, asked[c.Name], log)
+		t, err := declared(c, set, asked[c.Name], log)
 		if err != nil {
 			errs = append(errs, problem.Tool.Errorf("%s: tool %s: %w", c.Pos, c.Name, err))
 			continue
@@ -89,6 +97,22 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, reg prom
 	}
 	set.findings = slices.Concat(set.findings, tool.Lint(all), lintRemote(remote))
 	return set, nil
+}
+
+// sources are the databases of tools; nothing is connected to yet.
+func sources(cfg *config.Config) (map[string]*sqltool.Source, error) {
+	out := map[string]*sqltool.Source{}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(cfg.Data)) {
+		d := cfg.Data[name]
+		s, err := sqltool.New(name, d.URL, sqltool.Options{MaxConns: d.MaxConns})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out[name] = s
+	}
+	return out, errors.Join(errs...)
 }
 
 func source(cfg *config.Config, name string) js.Source {

@@ -70,6 +70,7 @@ func (c *checker) check() {
 		c.model(&c.cfg.Model, f.val, "model")
 	}
 	c.fetch()
+	c.data()
 	c.tools()
 	c.audit()
 	c.channels()

@@ -62,7 +62,7 @@ func (c *checker) tool(t Tool, n *node, path string) {
 	}
 	switch len(kinds) {
 	case 0:
-		c.rep.addf(problem.ToolKind, t.Pos, "%s says what it is but not what it does: give it http (or declare it in a script)", path)
+		c.rep.addf(problem.ToolKind, t.Pos, "%s says what it is but not what it does: give it http or sql (or declare it in a script)", path)
 	case 1:
 		c.known(n.get(kinds[0]).at, path, kinds[0], knownTools(), c.opts.ToolKinds)
 	default:
@@ -78,6 +78,9 @@ func (c *checker) tool(t Tool, n *node, path string) {
 	}
 	if t.HTTP != nil {
 		c.http(t, n, path, props)
+	}
+	if t.SQL != nil {
+		c.sql(t, n, path, props)
 	}
 }
 
@@ -143,18 +146,66 @@ func (c *checker) http(t Tool, n *node, path string, props map[string]json.RawMe
 			c.rep.addf(problem.NotAllowed, at("headers"), "%s.http.headers: %q is no valid header", path, clip(header))
 		}
 	}
-	for _, arg := range sortedKeys(t.HTTP.Bind) {
-		where := at("bind")
+	c.bind(t.HTTP.Bind, h, path+".http", props)
+}
+
+// bind checks what the server puts in; h is the section with the key bind.
+func (c *checker) bind(bind map[string]string, h *node, path string, props map[string]json.RawMessage) {
+	for _, arg := range sortedKeys(bind) {
+		where := h.at
 		if f := h.find("bind." + arg); f != nil {
 			where = f.val.at
 		}
 		if _, shown := props[arg]; shown {
-			c.rep.addf(problem.ToolArgs, where, "%s.http.bind: %q is an argument of the schema too; what the server binds must be out of the model's reach", path, clip(arg))
+			c.rep.addf(problem.ToolArgs, where, "%s.bind: %q is an argument of the schema too; what the server binds must be out of the model's reach", path, clip(arg))
 		}
-		if !isIdentity(t.HTTP.Bind[arg]) {
-			c.rep.addf(problem.ToolArgs, where, "%s.http.bind: %q is not known%s", path, clip(t.HTTP.Bind[arg]), didYouMean(t.HTTP.Bind[arg], identities()))
+		if !isIdentity(bind[arg]) {
+			c.rep.addf(problem.ToolArgs, where, "%s.bind: %q is not known%s", path, clip(bind[arg]), didYouMean(bind[arg], identities()))
 		}
 	}
+}
+
+// data checks the form of each data source's address.
+func (c *checker) data() {
+	for _, name := range sortedKeys(c.cfg.Data) {
+		path := "data." + name
+		if !isName(name, 63) || strings.Contains(name, "-") {
+			c.badf(problem.BadName, path, "a data source is named by letters, digits and _, a letter or digit first")
+		}
+		d := c.cfg.Data[name]
+		url := d.URL.Reveal()
+		file, lite := strings.CutPrefix(url, "sqlite://")
+		switch {
+		case url == "": // reported as missing
+		case lite && file == "":
+			c.badf(problem.Address, path+".url", "names no file; write sqlite://shop.db")
+		case !lite && !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://"):
+			c.badf(problem.Address, path+".url", "must begin with sqlite:// or postgres://")
+		}
+		if d.MaxConns < 0 {
+			c.badf(problem.Range, path+".max_conns", "must be at least 1")
+		}
+	}
+}
+
+// sql finds the data source of a tool; what is in the statement is
+// internal/tool/sql's.
+func (c *checker) sql(t Tool, n *node, path string, props map[string]json.RawMessage) {
+	s := n.get("sql").val
+	names := sortedKeys(c.cfg.Data)
+	switch {
+	case len(names) == 0:
+		c.rep.addf(problem.Missing, s.at, "%s.sql: there is no data source; add one, such as data: {shop: {url: \"sqlite://shop.db\"}}", path)
+	case t.SQL.Source == "" && len(names) > 1:
+		c.rep.addf(problem.Missing, s.at, "%s.sql.source is missing: there are several data sources (%s)", path, strings.Join(names, ", "))
+	case t.SQL.Source != "" && !slices.Contains(names, t.SQL.Source):
+		at := s.at
+		if f := s.get("source"); f != nil {
+			at = f.val.at
+		}
+		c.rep.addf(problem.NotAllowed, at, "%s.sql.source: %q is not under data%s", path, clip(t.SQL.Source), didYouMean(t.SQL.Source, names))
+	}
+	c.bind(t.SQL.Bind, s, path+".sql", props)
 }
 
 // isHeader follows RFC 9110 §5: the name is a token, the value has no line

@@ -25,11 +25,13 @@ type Config struct {
 	Tools   Tools   `yaml:"tools"`
 	MCP     MCP     `yaml:"mcp"`
 	Fetch   Fetch   `yaml:"fetch"`
-	Audit   Audit   `yaml:"audit"`
-	Limits  Limits  `yaml:"limits"`
-	Outbox  Outbox  `yaml:"outbox"`
-	Locale  Texts   `yaml:"locale"`
-	Log     Log     `yaml:"log"`
+	// Data are the databases of tools, by name.
+	Data   map[string]DataSource `yaml:"data"`
+	Audit  Audit                 `yaml:"audit"`
+	Limits Limits                `yaml:"limits"`
+	Outbox Outbox                `yaml:"outbox"`
+	Locale Texts                 `yaml:"locale"`
+	Log    Log                   `yaml:"log"`
 	// Secrets are what scripts may ask for by name.
 	Secrets map[string]secret.String `yaml:"secrets"`
 	// Channels are in the order of the file.
@@ -224,6 +226,28 @@ type HMACAuth struct {
 	Prefix string        `yaml:"prefix"` // before the hex, such as sha256=
 }
 
+// SQLTool is a tool that is one SQL statement.
+type SQLTool struct {
+	// Source is a name under data; "" is the only one.
+	Source string `yaml:"source"`
+	// Query has :name parameters: arguments, and what is bound.
+	Query string `yaml:"query" config:"required,text"`
+	// Bind is as HTTPTool.Bind.
+	Bind map[string]string `yaml:"bind"`
+	// Result is what of the answer the model gets; "" is rows.
+	Result  string `yaml:"result" config:"oneof=rows|row|value"`
+	MaxRows int    `yaml:"max_rows"` // 0 is 100
+}
+
+// DataSource is a database that SQL tools and scripts use.
+type DataSource struct {
+	// URL is sqlite://FILE, relative to the working directory, or
+	// postgres://…
+	URL secret.String `yaml:"url" config:"required"`
+	// MaxConns is how many statements run at once; 0 is 4.
+	MaxConns int `yaml:"max_conns"`
+}
+
 // Tool is a tool declared in the configuration.
 type Tool struct {
 	Name string `yaml:"-"`
@@ -249,7 +273,7 @@ type Tool struct {
 	Effect string `yaml:"effect" config:"oneof=read|idempotent|unsafe"`
 
 	HTTP *HTTPTool `yaml:"http"`
-	SQL  Section   `yaml:"sql"`
+	SQL  *SQLTool  `yaml:"sql"`
 }
 
 // Tools are scripts and declared tools, both in the order of the file.

@@ -82,6 +82,7 @@ func onlyTold() []string {
 		"number out of range",        // of 64 bits
 		"audit",                      // that secret goes with url is told in words
 		"header",                     // the form of a name
+		"sql tool",                   // what is under data
 	}
 }
 

@@ -92,6 +92,8 @@ func wrongs() [][2]string {
 		{"tool without a kind", model + "tools:\n  a: {description: d}\n"},
 		{"tool name", model + "fetch: {allow: [h.example]}\ntools:\n  \"add order\": {description: d, http: {url: \"https://h.example\"}}\n"},
 		{"sql tool", model + "tools:\n  a: {description: d, sql: {query: \"select 1\"}}\n"},
+		{"sql source", model + "data:\n  shop: {url: \"sqlite://shop.db\"}\n  crm: {url: \"postgres://u:hunter2@h/x\"}\ntools:\n  a: {description: d, sql: {query: \"select 1\"}}\n  b: {description: d, sql: {query: \"select 1\", source: shp}}\n  c: {description: d, sql: {source: shop, bind: {a: user.email}, result: list}}\n"},
+		{"data", model + "data:\n  a-b: {url: \"mysql://u:hunter2@h/x\", max_conns: -1}\n  lite: {url: \"sqlite://\"}\n  none: {}\n"},
 		{"mcp server without a way", model + "mcp:\n  servers:\n    files:\n    shop: {url: \"ftp://canary.example\", allow: read}\n"},
 		{"mcp server two ways", model + "mcp: {servers: {files: {command: [npx], url: \"https://h.example\", env: {A: b}, headers: {\"X Y\": \"hunter2\"}}}}\n"},
 		{"mcp server's name and program", model + "mcp: {servers: {\"a b\": {command: []}, c: {command: npx, start_timeout: 0s}, d: {url: \"https://u:hunter2@h.example\"}}}\n"},
@@ -138,7 +140,7 @@ func wrongFS(yaml string) fstest.MapFS {
 
 func TestLoad_WrongConfigs(t *testing.T) {
 	t.Parallel()
-	opts := Options{Env: env, ChannelKinds: []string{"webchat", "console"}, Providers: []string{"openai", "script", "groq", "azure"}, ToolKinds: []string{"script", "http", "mcp"}, Stores: []string{"sqlite"}}
+	opts := Options{Env: env, ChannelKinds: []string{"webchat", "console"}, Providers: []string{"openai", "script", "groq", "azure"}, ToolKinds: []string{"script", "http", "sql", "mcp"}, Stores: []string{"sqlite"}}
 	var got strings.Builder
 	for _, w := range wrongs() {
 		_, err := LoadFS(wrongFS(w[1]), "main.yaml", opts)
