@@ -29,7 +29,8 @@ type Adapter interface {
 // it sent. Capabilities.Edit says how far.
 type Editor interface {
 	// Edit makes one platform call. Part.Buttons empty takes the buttons
-	// away. A failure is a *SendError; "not modified" is a success.
+	// away. A failure is a *SendError; "not modified" is a success. An edit
+	// with Part.Draft is a hint: whoever comes later need not see it.
 	Edit(ctx context.Context, id MessageID, part Part) error
 }
 

@@ -88,4 +88,8 @@ type EditLimits struct {
 	MaxAge time.Duration
 	// MinInterval is how long to leave between two edits of one message.
 	MinInterval time.Duration
+	// Draft is how often a text that is still being written may be shown
+	// anew, by edits of one message; 0 is where a text isn't shown before it
+	// is whole. It is no shorter than MinInterval.
+	Draft time.Duration
 }

@@ -113,6 +113,9 @@ type Part struct {
 	ReplyTo MessageID `json:"reply_to,omitempty"`
 	// Private asks that only this person sees it, where the platform can.
 	Private UserID `json:"private,omitempty"`
+	// Draft is true where the text isn't whole yet: edits of the message
+	// will follow.
+	Draft bool `json:"draft,omitempty"`
 	// Key is the idempotency key: the same part sent again has the same key.
 	Key string `json:"key,omitempty"`
 }
