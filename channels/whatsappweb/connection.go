@@ -1,0 +1,189 @@
+package whatsappweb
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/types"
+	"go.mau.fi/whatsmeow/types/events"
+
+	"github.com/parley-bot/parley/channels"
+)
+
+// ending is why a connection is over.
+type ending struct {
+	link channels.Link
+	// wait is how long to leave before the next; 0 is what is usual, unless
+	// now is set.
+	wait time.Duration
+	now  bool
+	// gone is set where WhatsApp has removed the device.
+	gone bool
+}
+
+// connection is one connection with a client of its own.
+type connection struct {
+	a    *Adapter
+	sink channels.Sink
+	d    device
+	cli  *whatsmeow.Client
+
+	up    chan struct{} // closed when messages are received
+	ended chan ending   // has room for the first; later ones say less
+
+	// handling is read-locked while an event is handled, so that the end can
+	// wait for that; closed says that nothing is handled any more.
+	handling sync.RWMutex
+	closed   bool
+	stalled  atomic.Bool
+	once     sync.Once
+	ctx      context.Context
+}
+
+func newConnection(a *Adapter, sink channels.Sink, d device) *connection {
+	c := &connection{a: a, sink: sink, d: d, cli: a.client(d), up: make(chan struct{}), ended: make(chan ending, 1)}
+	c.cli.AddEventHandlerWithSuccessStatus(c.handle)
+	return c
+}
+
+func (c *connection) wasUp() bool {
+	select {
+	case <-c.up:
+		return true
+	default:
+		return false
+	}
+}
+
+// end notes why the connection is over; the first reason counts.
+func (c *connection) end(e ending) {
+	select {
+	case c.ended <- e:
+	default:
+	}
+}
+
+func (c *connection) lostf(format string, args ...any) {
+	c.end(ending{link: channels.Link{State: channels.LinkConnecting, Detail: fmt.Sprintf(format, args...)}})
+}
+
+// live connects, and returns when the connection is over or ctx has ended.
+// Then nothing of it is running any more.
+func (c *connection) live(ctx context.Context) ending {
+	c.ctx = ctx
+	life, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer c.close()
+	// The SDK knows no limit for a connection that hangs before it is one.
+	limit := time.AfterFunc(dialTime, cancel)
+	err := c.cli.ConnectContext(life)
+	if !limit.Stop() && err == nil && ctx.Err() == nil {
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		return ending{link: channels.Link{State: channels.LinkConnecting, Detail: "connecting: " + briefly(err)}}
+	}
+	login := time.NewTimer(loginTime)
+	defer login.Stop()
+	for up := c.up; ; {
+		select {
+		case e := <-c.ended:
+			return c.better(ctx, e)
+		case <-ctx.Done():
+			return ending{}
+		case <-login.C:
+			return ending{link: channels.Link{State: channels.LinkConnecting, Detail: "the server accepted the connection and never the login"}}
+		case <-up:
+			up = nil
+			login.Stop()
+			c.a.conn.Store(c)
+			c.a.log.Info("connected", "phone", masked(c.d.phone()))
+			c.a.tell(ctx, c.sink, channels.Link{State: channels.LinkUp})
+		}
+	}
+}
+
+// better waits a moment for a better reason than that the connection is gone:
+// the SDK may handle the end before what the server said of it.
+func (c *connection) better(ctx context.Context, e ending) ending {
+	if e.link.State != channels.LinkConnecting || e.now || c.stalled.Load() {
+		return e
+	}
+	t := time.NewTimer(200 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case other := <-c.ended:
+		return other
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return e
+}
+
+// close ends the connection and waits for what handles an event.
+func (c *connection) close() {
+	c.a.conn.CompareAndSwap(c, nil)
+	c.cli.Disconnect()
+	c.handling.Lock()
+	c.closed = true
+	c.handling.Unlock()
+}
+
+// handle takes an event of the SDK; false keeps it from acknowledging what the
+// event came from. The SDK would take a panic for a success.
+func (c *connection) handle(evt any) (ok bool) {
+	c.handling.RLock()
+	defer c.handling.RUnlock()
+	if c.closed {
+		return false
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			ok = false
+			why := fmt.Sprintf("handling a %T panicked with a %T", evt, r) // the value may be what was written
+			if re, isRuntime := r.(runtime.Error); isRuntime {
+				why = fmt.Sprintf("handling a %T panicked: %v", evt, re)
+			}
+			c.a.log.Error("a WhatsApp event could not be handled", "err", why)
+			c.stall(why)
+		}
+	}()
+	switch e := evt.(type) {
+	case *events.Message:
+		return c.message(e)
+	case *events.Receipt:
+		return c.receipt(e)
+	case *events.UndecryptableMessage:
+		c.a.log.Warn("message could not be decrypted: its sender's device was asked for it again", "unavailable", e.IsUnavailable)
+	case *events.Connected:
+		c.once.Do(func() { close(c.up) })
+		c.present()
+	case *events.PushNameSetting, *events.AppStateSyncComplete:
+		c.present()
+	default:
+		if e, over := verdict(evt, c.a.now()); over {
+			c.end(e)
+		}
+	}
+	return true
+}
+
+// stall ends the connection because a message can't be taken now: nothing that
+// came behind it is taken either, so that all of it comes again in its order.
+func (c *connection) stall(why string) {
+	c.stalled.Store(true)
+	c.lostf("%s", why)
+}
+
+// present shows the account as online: without it nobody sees the bot write.
+// It needs the account's name, which comes some time after the link.
+func (c *connection) present() {
+	if err := c.cli.SendPresence(c.ctx, types.PresenceAvailable); err != nil {
+		c.a.log.Debug("presence was not sent", "err", err)
+	}
+}

@@ -1,0 +1,76 @@
+package whatsappweb
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"go.mau.fi/whatsmeow/proto/waAdv"
+	"go.mau.fi/whatsmeow/proto/waCompanionReg"
+	"go.mau.fi/whatsmeow/proto/waWa6"
+	"go.mau.fi/whatsmeow/store"
+	waLog "go.mau.fi/whatsmeow/util/log"
+	"google.golang.org/protobuf/proto"
+)
+
+// device is the SDK's device.
+type device struct{ *store.Device }
+
+// linked tells whether it belongs to an account.
+func (d device) linked() bool { return d.ID != nil }
+
+// phone is the account's number, with its plus.
+func (d device) phone() string { return "+" + d.GetJID().User }
+
+// since is when the phone linked it; zero where that isn't known. The phone
+// signs the time, and it outlives the bot's own database.
+func (d device) since() time.Time {
+	var id waAdv.ADVDeviceIdentity
+	if d.Account == nil || proto.Unmarshal(d.Account.GetDetails(), &id) != nil || id.GetTimestamp() == 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(id.GetTimestamp()), 0)
+}
+
+// payload names the device where it registers. The SDK has a variable of the
+// whole process for that.
+func (d device) payload(name string) func() *waWa6.ClientPayload {
+	return func() *waWa6.ClientPayload {
+		p := d.GetClientPayload()
+		reg := p.GetDevicePairingData()
+		var props waCompanionReg.DeviceProps
+		if reg == nil || name == "" || proto.Unmarshal(reg.GetDeviceProps(), &props) != nil {
+			return p
+		}
+		props.Os = new(name)
+		props.PlatformType = waCompanionReg.DeviceProps_DESKTOP.Enum()
+		if raw, err := proto.Marshal(&props); err == nil {
+			reg.DeviceProps = raw
+		}
+		return p
+	}
+}
+
+// sdkLog passes on what the SDK warns of, at debug level: what matters of it
+// is also an event or an error. What it would say at lower levels are the
+// stanzas themselves.
+type sdkLog struct{ log *slog.Logger }
+
+var _ waLog.Logger = sdkLog{}
+
+func (l sdkLog) say(format string, args []any) {
+	if !l.log.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
+	text := fmt.Sprintf(format, args...)
+	text = strings.ToValidUTF8(text[:min(len(text), 300)], "?")
+	l.log.Debug("whatsapp sdk", "said", text)
+}
+
+func (l sdkLog) Warnf(format string, args ...any)  { l.say(format, args) }
+func (l sdkLog) Errorf(format string, args ...any) { l.say(format, args) }
+func (sdkLog) Infof(string, ...any)                {}
+func (sdkLog) Debugf(string, ...any)               {}
+func (l sdkLog) Sub(string) waLog.Logger           { return l }

@@ -1,0 +1,212 @@
+package whatsappweb_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/whatsappweb/whatsappwebtest"
+)
+
+// What somebody writes has their number, their hidden id and their name.
+func TestReceive_Text(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	b.ana.Say("M1", "hola")
+	got := b.heard(1)
+	want := channels.Inbound{
+		Kind: channels.KindMessage, ID: "M1", Chat: channels.Chat{ID: "15551110001"}, Text: "hola", At: got.At,
+		From: channels.User{ID: "15551110001", Name: "Ana", Claims: map[string]string{"phone": "+15551110001", "whatsapp_lid": b.ana.LID}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("received (-want +got):\n%s", d)
+	}
+	if age := time.Since(got.At); age > time.Minute || age < -time.Minute {
+		t.Errorf("it was written %s ago", age)
+	}
+}
+
+// TestReceive_OneChat: whatever address WhatsApp delivers from, a person is one
+// chat, also over a restart, and where the number shows up later only.
+func TestReceive_OneChat(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	text := &waE2E.Message{Conversation: proto.String("hi")}
+	b.ana.Send("A1", text, whatsappwebtest.Said{FromPhone: true})
+	b.ana.Send("A2", text, whatsappwebtest.Said{})
+	b.ana.Send("A3", text, whatsappwebtest.Said{Bare: true})
+	b.ana.Send("A4", text, whatsappwebtest.Said{FromPhone: true, Bare: true})
+	for n := 1; n <= 4; n++ {
+		if in := b.heard(n); in.Chat.ID != "15551110001" || in.From.ID != "15551110001" {
+			t.Errorf("message %s came as chat %q of %q", in.ID, in.Chat.ID, in.From.ID)
+		}
+	}
+	// Somebody who hides the number at first, with the digits of a number.
+	eve := b.fake.Person("15551110002", "15551110001000", "Eve")
+	eve.Send("E1", text, whatsappwebtest.Said{Bare: true})
+	if in := b.heard(5); in.Chat.ID != "15551110001000@lid" || in.From.Claims["phone"] != "" {
+		t.Errorf("a hidden person came as %+v", in)
+	}
+	eve.Send("E2", text, whatsappwebtest.Said{})
+	eve.Send("E3", text, whatsappwebtest.Said{FromPhone: true, Bare: true})
+	for n := 6; n <= 7; n++ {
+		if in := b.heard(n); in.Chat.ID != "15551110001000@lid" || in.From.Claims["phone"] != "+15551110002" {
+			t.Errorf("with the number shown, message %s came as %+v", in.ID, in)
+		}
+	}
+	if err := b.stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.Adapter = b.adapter(whatsappwebDefaults())
+	b.run().up(2)
+	eve.Send("E4", text, whatsappwebtest.Said{FromPhone: true})
+	b.ana.Send("A5", text, whatsappwebtest.Said{Bare: true})
+	if in := b.heard(8); in.Chat.ID != "15551110001000@lid" {
+		t.Errorf("after a restart it came as %q", in.Chat.ID)
+	}
+	if in := b.heard(9); in.Chat.ID != "15551110001" {
+		t.Errorf("after a restart it came as %q", in.Chat.ID)
+	}
+}
+
+// TestReceive_Ignored: what nobody wants an answer to is acknowledged all the
+// same, so that it doesn't come again.
+func TestReceive_Ignored(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	key := func(m *waE2E.ProtocolMessage) *waE2E.Message { return &waE2E.Message{ProtocolMessage: m} }
+	for name, st := range map[string]*whatsappwebtest.Stanza{
+		"the owner's own phone": b.fake.OwnerSays("O1", b.ana, "I am the owner"),
+		"a status":              b.ana.Posts("S1", "look at me"),
+		"before the link":       b.ana.Send("P1", &waE2E.Message{Conversation: proto.String("old")}, whatsappwebtest.Said{At: time.Now().Add(-2 * time.Hour)}),
+		"a reaction":            b.ana.Send("R1", &waE2E.Message{ReactionMessage: &waE2E.ReactionMessage{Text: proto.String("👍")}}, whatsappwebtest.Said{}),
+		"a deletion":            b.ana.Send("D1", key(&waE2E.ProtocolMessage{Type: waE2E.ProtocolMessage_REVOKE.Enum()}), whatsappwebtest.Said{}),
+		"history":               b.ana.Send("H1", key(&waE2E.ProtocolMessage{Type: waE2E.ProtocolMessage_HISTORY_SYNC_NOTIFICATION.Enum(), HistorySyncNotification: &waE2E.HistorySyncNotification{}}), whatsappwebtest.Said{}),
+		"keys of a group":       b.ana.Send("K1", &waE2E.Message{SenderKeyDistributionMessage: &waE2E.SenderKeyDistributionMessage{GroupID: proto.String("1@g.us")}}, whatsappwebtest.Said{Group: "120363000000000001"}),
+	} {
+		if !st.Acked() {
+			t.Errorf("%s wasn't acknowledged", name)
+		}
+	}
+	b.ana.Say("M1", "hello")
+	if in := b.heard(1); in.ID != "M1" {
+		t.Errorf("taken: %+v", in)
+	}
+}
+
+func TestReceive_Kinds(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	quote := &waE2E.ContextInfo{StanzaID: proto.String("3EB0AA"), Participant: proto.String("15550002222@s.whatsapp.net")}
+	for i, tc := range []struct {
+		m    *waE2E.Message
+		want channels.Inbound
+	}{
+		{&waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String("yes"), ContextInfo: quote}}, channels.Inbound{Text: "yes", ReplyTo: "3EB0AA"}},
+		{&waE2E.Message{ImageMessage: &waE2E.ImageMessage{Caption: proto.String("look"), Mimetype: proto.String("image/png"), FileLength: proto.Uint64(9)}}, channels.Inbound{Text: "look", Media: []channels.Media{{Type: "image", MIME: "image/png", Size: 9}}}},
+		{&waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{FileName: proto.String("a.pdf")}}, channels.Inbound{Media: []channels.Media{{Type: "document", Name: "a.pdf"}}}},
+		{&waE2E.Message{AudioMessage: &waE2E.AudioMessage{}}, channels.Inbound{Media: []channels.Media{{Type: "audio"}}}},
+		{&waE2E.Message{VideoMessage: &waE2E.VideoMessage{}}, channels.Inbound{Media: []channels.Media{{Type: "video"}}}},
+		{&waE2E.Message{StickerMessage: &waE2E.StickerMessage{}}, channels.Inbound{Media: []channels.Media{{Type: "sticker"}}}},
+		{&waE2E.Message{LocationMessage: &waE2E.LocationMessage{Name: proto.String("shop")}}, channels.Inbound{Media: []channels.Media{{Type: "location", Name: "shop"}}}},
+		{&waE2E.Message{ContactMessage: &waE2E.ContactMessage{DisplayName: proto.String("Bo")}}, channels.Inbound{Media: []channels.Media{{Type: "contact", Name: "Bo"}}}},
+		{&waE2E.Message{PollCreationMessageV3: &waE2E.PollCreationMessage{}}, channels.Inbound{Media: []channels.Media{{Type: "other"}}}},
+		{&waE2E.Message{EphemeralMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{Conversation: proto.String("gone soon")}}}, channels.Inbound{Text: "gone soon"}},
+	} {
+		b.ana.Send("K"+string(rune('a'+i)), tc.m, whatsappwebtest.Said{})
+		got := b.heard(i + 1)
+		if got.Text != tc.want.Text || got.ReplyTo != tc.want.ReplyTo || !cmp.Equal(got.Media, tc.want.Media) {
+			t.Errorf("received %+v, want %+v", got, tc.want)
+		}
+	}
+}
+
+func TestReceive_Edit(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	b.ana.Say("M1", "2 rolls")
+	b.ana.Edit("M2", "M1", "3 rolls")
+	b.heard(1)
+	if in := b.heard(2); in.Kind != channels.KindEdit || in.ID != "M1" || in.EditStamp != "M2" || in.Text != "3 rolls" {
+		t.Errorf("the edit came as %+v", in)
+	}
+}
+
+// In a group the bot is mentioned by its number or its hidden id, or answered
+// to; a message's id holds its sender, who chose it.
+func TestReceive_Group(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	group := whatsappwebtest.Said{Group: "120363000000000001"}
+	say := func(id string, c *waE2E.ContextInfo) {
+		b.ana.Send(id, &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: proto.String("x"), ContextInfo: c}}, group)
+	}
+	say("G1", nil)
+	say("G2", &waE2E.ContextInfo{MentionedJID: []string{"15550002222@s.whatsapp.net"}})
+	say("G3", &waE2E.ContextInfo{MentionedJID: []string{"990002222@lid"}})
+	say("G4", &waE2E.ContextInfo{MentionedJID: []string{"990002222@s.whatsapp.net"}}) // somebody's number
+	say("G5", &waE2E.ContextInfo{StanzaID: proto.String("3EB0AA"), Participant: proto.String("990002222@lid")})
+	say("G6", &waE2E.ContextInfo{StanzaID: proto.String("3EB0AA"), Participant: proto.String("777@lid")})
+	for i, want := range []struct {
+		mentioned bool
+		reply     channels.MessageID
+	}{{}, {mentioned: true}, {mentioned: true}, {}, {true, "3EB0AA"}, {}} {
+		in := b.heard(i + 1)
+		if in.Mentioned != want.mentioned || in.ReplyTo != want.reply {
+			t.Errorf("%s: mentioned %v, reply to %q", in.ID, in.Mentioned, in.ReplyTo)
+		}
+		if !in.Chat.Group || in.Chat.ID != "120363000000000001@g.us" || in.From.ID != "15551110001" || !strings.HasSuffix(string(in.ID), "/15551110001") {
+			t.Errorf("came as %+v", in)
+		}
+	}
+}
+
+// What became of the bot's messages is passed on.
+func TestReceive_Receipts(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	r := b.send("hello", "k1")
+	for _, kind := range []string{"delivered", "read"} {
+		if !b.ana.Receives(string(r.ID), kind).Acked() {
+			t.Errorf("receipt %s wasn't acknowledged", kind)
+		}
+	}
+	if !b.sink.wait(func() bool { return len(b.sink.updates) == 2 }) {
+		t.Fatal("no reports")
+	}
+	for i, want := range []channels.DeliveryState{channels.Delivered, channels.Read} {
+		if u := b.sink.updates[i]; u.State != want || u.ID != r.ID || u.Chat.ID != "15551110001" {
+			t.Errorf("report %+v", u)
+		}
+	}
+}
+
+// TestReceive_Malformed: nobody can end the process by what they send.
+func TestReceive_Malformed(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	b.ana.Say("M1", "hello")
+	b.heard(1)
+	skdm := func(raw []byte) *waE2E.Message {
+		return &waE2E.Message{SenderKeyDistributionMessage: &waE2E.SenderKeyDistributionMessage{
+			GroupID: proto.String("120363000000000001@g.us"), AxolotlSenderKeyDistributionMessage: raw,
+		}}
+	}
+	for i, raw := range [][]byte{nil, {}, {0x33}, {0x33, 0x08, 0x01, 0x10, 0x00, 0x1a, 0x01, 0x00, 0x22, 0x00}, make([]byte, 200)} {
+		b.ana.Send("X"+string(rune('a'+i)), skdm(raw), whatsappwebtest.Said{Group: "120363000000000001"}).Acked()
+	}
+	for i, kind := range []string{"msg", "pkmsg", "skmsg"} {
+		for j, raw := range [][]byte{{}, {0x33}, {0x33, 0x0a, 0x00, 0x10, 0x01, 0x22, 0x01, 0x00, 1, 2, 3, 4, 5, 6, 7, 8}, make([]byte, 100)} {
+			b.ana.Raw(string(rune('p'+i))+string(rune('a'+j)), kind, raw)
+		}
+	}
+	b.ana.Say("M2", "still there?")
+	if in := b.heard(2); in.Text != "still there?" {
+		t.Errorf("received %+v", in)
+	}
+}

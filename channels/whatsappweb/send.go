@@ -1,0 +1,103 @@
+package whatsappweb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/parley-bot/parley/channels"
+)
+
+// Send makes one message. While the account isn't connected nothing is sent,
+// and the outbox tries again, also where a person has to link a device first.
+func (a *Adapter) Send(ctx context.Context, part channels.Part) (channels.Receipt, error) {
+	id, err := a.deliver(ctx, part, a.draft(part), nil)
+	return channels.Receipt{ID: channels.MessageID(id)}, err
+}
+
+// Edit replaces the text of a message.
+func (a *Adapter) Edit(ctx context.Context, id channels.MessageID, part channels.Part) error {
+	_, err := a.deliver(ctx, part, a.draft(part), func(cli *whatsmeow.Client, to types.JID, m *waE2E.Message) *waE2E.Message {
+		return cli.BuildEdit(to, string(id), m)
+	})
+	return err
+}
+
+// deliver sends m, or what wrap makes of it, under the id that part.Key has.
+func (a *Adapter) deliver(ctx context.Context, part channels.Part, m *waE2E.Message, wrap func(*whatsmeow.Client, types.JID, *waE2E.Message) *waE2E.Message) (types.MessageID, error) {
+	to, err := a.people.address(part.Chat.ID)
+	if err != nil {
+		return "", &channels.SendError{Class: channels.PermanentChat, Err: err}
+	}
+	c := a.conn.Load()
+	if c == nil {
+		return "", &channels.SendError{Class: channels.Temporary, Err: fmt.Errorf("not connected to WhatsApp (%s)", a.Link().State)}
+	}
+	id, err := a.sent.id(ctx, a.deps.Name, part)
+	if err != nil {
+		return "", &channels.SendError{Class: channels.Temporary, Err: err}
+	}
+	if wrap != nil {
+		m = wrap(c.cli, to, m)
+	}
+	// Before the message leaves: a device may ask for it again at once.
+	a.sent.keep(id, m)
+	resp, err := c.cli.SendMessage(ctx, to, m, whatsmeow.SendRequestExtra{ID: id, Timeout: sendTime})
+	if err != nil {
+		return "", sendError(err)
+	}
+	if err := a.sent.save(ctx); err != nil {
+		a.log.Warn("sent message was not kept for devices that ask again", "err", err)
+	}
+	return resp.ID, nil
+}
+
+// draft is the message as the SDK wants it.
+func (a *Adapter) draft(part channels.Part) *waE2E.Message {
+	quote := a.quote(part)
+	if quote == nil {
+		return &waE2E.Message{Conversation: new(part.Text)}
+	}
+	return &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: new(part.Text), ContextInfo: quote}}
+}
+
+// quote refers to the message that is answered, where its author is known.
+func (a *Adapter) quote(part channels.Part) *waE2E.ContextInfo {
+	id, _, _ := strings.Cut(string(part.ReplyTo), "/")
+	s, ok := a.people.last(part.Chat.ID)
+	if id == "" || !ok || s.id != id {
+		return nil
+	}
+	return &waE2E.ContextInfo{
+		StanzaID: proto.String(id), Participant: proto.String(s.from.String()), QuotedMessage: &waE2E.Message{Conversation: proto.String("")},
+	}
+}
+
+// Typing shows the sign of writing, or takes it away, and marks the chat's
+// newest message as read.
+func (a *Adapter) Typing(ctx context.Context, chat channels.Chat, until time.Time) {
+	c := a.conn.Load()
+	to, err := a.people.address(chat.ID)
+	if c == nil || err != nil {
+		return
+	}
+	presence := types.ChatPresenceComposing
+	if until.IsZero() {
+		presence = types.ChatPresencePaused
+	}
+	var errs []error
+	if s, ok := a.people.last(chat.ID); ok && a.cfg.MarkRead && !until.IsZero() && a.people.read(chat.ID, s.id) {
+		errs = append(errs, c.cli.MarkRead(ctx, []types.MessageID{s.id}, a.now(), to, s.from))
+	}
+	errs = append(errs, c.cli.SendChatPresence(ctx, to, presence, types.ChatPresenceMediaText))
+	if err := errors.Join(errs...); err != nil {
+		a.log.Debug("sign of typing was not shown", "err", err)
+	}
+}

@@ -1,0 +1,231 @@
+package whatsappwebtest
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	waBinary "go.mau.fi/whatsmeow/binary"
+	"go.mau.fi/whatsmeow/proto/waCommon"
+	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
+	"google.golang.org/protobuf/proto"
+)
+
+// Person is somebody with a phone.
+type Person struct {
+	// Phone and LID are digits.
+	Phone, LID, Name string
+
+	s    *Server
+	ends *ends
+
+	messages []Message
+	copies   int
+}
+
+// Message is one of the bot's, as a person sees it now.
+type Message struct {
+	ID, Text string
+	// Edits counts how often it was changed, and Quote is what it answers to.
+	Edits int
+	Quote string
+}
+
+// Person makes somebody, or returns who has the number.
+func (s *Server) Person(phone, lid, name string) *Person {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.people[phone]; p != nil {
+		return p
+	}
+	p := &Person{Phone: phone, LID: lid, Name: name, s: s, ends: newEnds()}
+	s.people[phone], s.people[lid] = p, p
+	return p
+}
+
+// PN is the person's address by number.
+func (p *Person) PN() types.JID { return types.NewJID(p.Phone, types.DefaultUserServer) }
+
+// Hidden is the person's address by LID.
+func (p *Person) Hidden() types.JID { return types.NewJID(p.LID, types.HiddenUserServer) }
+
+// Said is how a message is delivered. The zero value is as it is today: from
+// the LID, with the number beside it.
+type Said struct {
+	// FromPhone delivers it from the number, Bare without the other address.
+	FromPhone, Bare bool
+	// Group is the group's id; the message is written there.
+	Group string
+	// At is when it was written; the zero time is now.
+	At time.Time
+	// Attrs are further attributes of the stanza.
+	Attrs map[string]any
+}
+
+// Say writes a text to the bot.
+func (p *Person) Say(id, text string) *Stanza {
+	return p.Send(id, &waE2E.Message{Conversation: proto.String(text)}, Said{})
+}
+
+// Send writes anything to the bot. It panics where no device of the bot has
+// keys: tests link one first.
+func (p *Person) Send(id string, m *waE2E.Message, how Said) *Stanza {
+	from, alt, altName := p.Hidden(), p.PN(), "sender_pn"
+	if how.FromPhone {
+		from, alt, altName = alt, from, "sender_lid"
+	}
+	attrs := waBinary.Attrs{"from": from, altName: alt}
+	if how.Bare {
+		delete(attrs, altName)
+	}
+	if how.Group != "" {
+		attrs = waBinary.Attrs{"from": types.NewJID(how.Group, types.GroupServer), "participant": from, "addressing_mode": "lid", "participant_pn": alt}
+	}
+	return p.s.write(p.ends, id, p.Name, attrs, m, how)
+}
+
+// write encrypts a message for the bot and delivers it.
+func (s *Server) write(by *ends, id, name string, attrs waBinary.Attrs, m *waE2E.Message, how Said) *Stanza {
+	s.mu.Lock()
+	d := s.device
+	s.mu.Unlock()
+	if d == nil {
+		panic("whatsappwebtest: no device is linked")
+	}
+	if !s.wait(func() bool { return d.keyCount() > 0 }) {
+		panic("whatsappwebtest: the bot never uploaded its keys")
+	}
+	enc, err := by.encrypt(d, m)
+	if err != nil {
+		panic(fmt.Sprintf("whatsappwebtest: encrypting %s: %v", id, err))
+	}
+	at := how.At
+	if at.IsZero() {
+		at = time.Now()
+	}
+	attrs["id"], attrs["t"], attrs["notify"], attrs["type"] = id, strconv.FormatInt(at.Unix(), 10), name, "text"
+	maps.Copy(attrs, how.Attrs)
+	st := &Stanza{s: s, id: id, node: waBinary.Node{Tag: "message", Attrs: attrs, Content: []waBinary.Node{enc}}}
+	s.deliver(st)
+	return st
+}
+
+// Again delivers a message once more, the same ciphertext.
+func (st *Stanza) Again() { st.s.again(st) }
+
+// Repeat writes the same message once more: the same id, encrypted anew.
+func (p *Person) Repeat(id, text string) *Stanza { return p.Say(id, text) }
+
+// Edit changes a message to the bot.
+func (p *Person) Edit(id, of, text string) *Stanza {
+	return p.Send(id, &waE2E.Message{EditedMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
+		Key: &waCommon.MessageKey{ID: proto.String(of)}, Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(),
+		EditedMessage: &waE2E.Message{Conversation: proto.String(text)},
+	}}}}, Said{Attrs: map[string]any{"edit": "1"}})
+}
+
+// OwnerSays is the account's own phone, writing to somebody: the bot's device
+// is told of it.
+func (s *Server) OwnerSays(id string, to *Person, text string) *Stanza {
+	return s.write(s.owner, id, "Owner", waBinary.Attrs{"from": s.jid(), "recipient": to.PN(), "peer_recipient_lid": to.Hidden()},
+		&waE2E.Message{DeviceSentMessage: &waE2E.DeviceSentMessage{
+			DestinationJID: proto.String(to.PN().String()), Message: &waE2E.Message{Conversation: proto.String(text)},
+		}}, Said{})
+}
+
+// Posts is a status that the person shows to everybody.
+func (p *Person) Posts(id, text string) *Stanza {
+	return p.s.write(p.ends, id, p.Name, waBinary.Attrs{"from": types.StatusBroadcastJID, "participant": p.PN(), "participant_lid": p.Hidden()},
+		&waE2E.Message{Conversation: proto.String(text)}, Said{})
+}
+
+// Receives tells the bot that its message was delivered, read, or, with
+// "retry", that the person's phone can't decrypt it.
+func (p *Person) Receives(id, kind string) *Stanza {
+	attrs := waBinary.Attrs{"from": p.Hidden(), "sender_pn": p.PN(), "id": id, "t": strconv.FormatInt(time.Now().Unix(), 10)}
+	var content any
+	if kind != "" && kind != "delivered" {
+		attrs["type"] = kind
+	}
+	if kind == "retry" {
+		p.ends.forget()
+		content = append([]waBinary.Node{{Tag: "retry", Attrs: waBinary.Attrs{"id": id, "count": "1", "t": attrs["t"], "v": "1"}}}, retryKeys(p.ends)...)
+	}
+	st := &Stanza{s: p.s, id: id, node: waBinary.Node{Tag: "receipt", Attrs: attrs, Content: content}}
+	p.s.deliver(st)
+	return st
+}
+
+// retryKeys are a phone's keys as a retry receipt has them.
+func retryKeys(e *ends) []waBinary.Node {
+	all := e.bundle()
+	return []waBinary.Node{all[0], {Tag: "keys", Content: append([]waBinary.Node{}, all[1:]...)}}
+}
+
+// shown takes a message of the bot's, or the change of one.
+func (p *Person) shown(id string, m *waE2E.Message) {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	defer p.s.note()
+	if e := m.GetEditedMessage().GetMessage().GetProtocolMessage(); e != nil {
+		for i := range p.messages {
+			if p.messages[i].ID == e.GetKey().GetID() {
+				p.messages[i].Text = textOf(e.GetEditedMessage())
+				p.messages[i].Edits++
+				return
+			}
+		}
+		p.s.wrong = append(p.s.wrong, "an edit of "+e.GetKey().GetID()+", which was never sent")
+		return
+	}
+	for i := range p.messages {
+		if p.messages[i].ID == id { // phones show an id once
+			p.copies++
+			return
+		}
+	}
+	p.messages = append(p.messages, Message{ID: id, Text: textOf(m), Quote: m.GetExtendedTextMessage().GetContextInfo().GetStanzaID()})
+}
+
+// Shown are the bot's messages, oldest first.
+func (p *Person) Shown() []Message {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return append([]Message(nil), p.messages...)
+}
+
+// Copies is how often a message came under an id that was shown before.
+func (p *Person) Copies() int {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return p.copies
+}
+
+// WaitShown waits for the n-th message, from 1, and returns it.
+func (p *Person) WaitShown(n int) (Message, bool) {
+	ok := p.s.wait(func() bool { return len(p.messages) >= n })
+	if all := p.Shown(); ok && len(all) >= n {
+		return all[n-1], true
+	}
+	return Message{}, false
+}
+
+// WaitCopies waits until so many copies came.
+func (p *Person) WaitCopies(n int) bool { return p.s.wait(func() bool { return p.copies >= n }) }
+
+// Raw sends the bot something that is no encrypted message, as one of kind
+// msg, pkmsg or skmsg (in a group).
+func (p *Person) Raw(id, kind string, content []byte) *Stanza {
+	attrs := waBinary.Attrs{"from": p.Hidden(), "sender_pn": p.PN()}
+	if kind == "skmsg" {
+		attrs = waBinary.Attrs{"from": types.NewJID("120363000000000001", types.GroupServer), "participant": p.Hidden(), "addressing_mode": "lid", "participant_pn": p.PN()}
+	}
+	attrs["id"], attrs["t"], attrs["notify"], attrs["type"] = id, strconv.FormatInt(time.Now().Unix(), 10), p.Name, "text"
+	st := &Stanza{s: p.s, id: id, raw: true, node: waBinary.Node{Tag: "message", Attrs: attrs, Content: []waBinary.Node{
+		{Tag: "enc", Attrs: waBinary.Attrs{"v": "2", "type": kind}, Content: content},
+	}}}
+	p.s.deliver(st)
+	return st
+}
