@@ -1,0 +1,221 @@
+package discord
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/parley-bot/parley/channels"
+)
+
+var (
+	_ channels.Adapter          = (*Adapter)(nil)
+	_ channels.Editor           = (*Adapter)(nil)
+	_ channels.Typer            = (*Adapter)(nil)
+	_ channels.Acker            = (*Adapter)(nil)
+	_ channels.WebhookReceiver  = (*Adapter)(nil)
+	_ channels.WebhookRegistrar = (*Adapter)(nil)
+	_ channels.Checker          = (*Adapter)(nil)
+	_ channels.Linker           = (*Adapter)(nil)
+)
+
+// Adapter is one bot.
+type Adapter struct {
+	cfg    Config
+	name   string
+	log    *slog.Logger
+	state  channels.State
+	rest   *client
+	dialer *websocket.Dialer
+	key    ed25519.PublicKey
+
+	me       atomic.Pointer[identity]
+	trouble  trouble
+	link     link
+	textless atomic.Bool // it was said that texts are missing
+
+	// Replaced by tests.
+	now  func() time.Time
+	wait func(ctx context.Context, d time.Duration) error
+}
+
+// New makes an adapter; it makes no call. An error tells what is wrong with
+// cfg, without the token.
+func New(cfg Config, deps Deps) (*Adapter, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if deps.Host == nil || deps.Log == nil {
+		return nil, errors.New("discord: Host and Log are required")
+	}
+	cfg.complete()
+	key, err := hex.DecodeString(cfg.PublicKey)
+	if err != nil {
+		return nil, fmt.Errorf("discord: public key: %w", err)
+	}
+	a := &Adapter{
+		cfg: cfg, name: deps.Name, log: deps.Log, state: deps.Host.State(), key: key, now: time.Now, wait: wait,
+		dialer: &websocket.Dialer{HandshakeTimeout: handshakeTime, Proxy: http.ProxyFromEnvironment, ReadBufferSize: 16 << 10},
+	}
+	if a.rest, err = newClient(cfg, deps.Transport); err != nil {
+		return nil, fmt.Errorf("discord client: %w", err)
+	}
+	return a, nil
+}
+
+// Capabilities are the same for every chat. A text counts in code points
+// (https://github.com/discord/discord-api-docs/issues/1315).
+func (a *Adapter) Capabilities(channels.Chat) channels.Capabilities {
+	return channels.Capabilities{
+		TextMax: maxText, Unit: channels.UnitRune, Markup: channels.MarkupDiscord,
+		Buttons: &channels.ButtonLimits{Max: maxRows * perRow, LabelMax: maxLabel, IDBytes: maxCustomID},
+		Edit:    channels.EditLimits{Text: true, MinInterval: time.Second},
+		Typing:  10 * time.Second,
+		// Whoever presses a button can be shown a notice of their own.
+		Private: true,
+		Threads: true,
+		// By nonces, which Discord compares for some minutes.
+		Idempotent: true,
+		// Discord allows 50 calls a second, of which edits and signs of
+		// typing are a part.
+		Budget: channels.Budget{Account: channels.Rate{Sends: 45, Per: time.Second}},
+	}
+}
+
+// Run receives until ctx ends. It returns an error where the token or an
+// intent is refused, and where Discord has been out of reach for a minute.
+func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
+	defer a.rest.CloseIdleConnections()
+	a.link.begin(ctx, sink)
+	defer a.link.end()
+	var extra sync.WaitGroup
+	defer extra.Wait()
+	if a.cfg.Mode == ModeInteractions {
+		if err := a.introduce(ctx); err != nil {
+			a.link.set(stateOf(err), err.Error())
+			return err
+		}
+		a.link.set(channels.LinkUp, "")
+		a.registerCommands(ctx)
+		<-ctx.Done()
+		return nil
+	}
+	// Not before the gateway: messages come first.
+	extra.Go(func() {
+		if a.introduce(ctx) == nil {
+			a.registerCommands(ctx)
+		}
+	})
+	return a.receive(ctx, sink)
+}
+
+// Link tells how the connection stands.
+func (a *Adapter) Link() channels.Link { return a.link.get() }
+
+// link is how the connection stands, and who wants to know.
+type link struct {
+	mu   sync.Mutex
+	now  channels.Link
+	tell func(channels.Link)
+}
+
+func (l *link) begin(ctx context.Context, sink channels.Sink) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now = channels.Link{State: channels.LinkConnecting}
+	l.tell = func(channels.Link) {}
+	if s, ok := sink.(channels.LinkSink); ok {
+		l.tell = func(now channels.Link) { s.Linked(ctx, now) }
+	}
+}
+
+// end leaves what a person has to do, and no link that is up.
+func (l *link) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now.State == channels.LinkUp {
+		l.now = channels.Link{State: channels.LinkConnecting}
+	}
+}
+
+func (l *link) set(state channels.LinkState, detail string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next := channels.Link{State: state, Detail: detail}
+	if next != l.now {
+		l.now = next
+		l.tell(next)
+	}
+}
+
+func (l *link) get() channels.Link {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now.State == "" {
+		return channels.Link{State: channels.LinkConnecting}
+	}
+	return l.now
+}
+
+// stateOf is the state that an error of Run stands for.
+func stateOf(err error) channels.LinkState {
+	if refused, ok := errors.AsType[*refusedError](err); ok && refused != nil {
+		return channels.LinkLoggedOut
+	}
+	return channels.LinkConnecting
+}
+
+// wait waits for d, or less if ctx ends.
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// backOff is the n-th wait, from 1: half a second doubled up to half a minute,
+// less up to a quarter by chance.
+func backOff(n int) time.Duration {
+	const first, most = 500 * time.Millisecond, 30 * time.Second
+	d := most
+	if n < 8 {
+		d = min(most, first<<max(n-1, 0))
+	}
+	return d - rand.N(d/4)
+}
+
+// swap sets key to value whatever it held, by compare-and-set so that a store
+// shared with others sees one order.
+func (a *Adapter) swap(ctx context.Context, key string, value []byte) error {
+	for range 5 {
+		old, err := a.state.Get(ctx, key)
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", key, err)
+		}
+		if string(old) == string(value) && old != nil {
+			return nil
+		}
+		ok, err := a.state.Swap(ctx, key, old, value)
+		if err != nil {
+			return fmt.Errorf("saving %s: %w", key, err)
+		}
+		if ok {
+			return nil
+		}
+	}
+	return fmt.Errorf("saving %s: others keep changing it", key)
+}

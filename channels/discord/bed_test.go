@@ -1,0 +1,334 @@
+package discord_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/channeltest"
+	"github.com/parley-bot/parley/channels/discord"
+	"github.com/parley-bot/parley/channels/discord/discordtest"
+	"github.com/parley-bot/parley/internal/secret"
+)
+
+var ana = discordtest.User{ID: "4200000000000000042", Name: "Ana", Locale: "es-ES"}
+
+// bed is an adapter on the fake platform.
+type bed struct {
+	*discord.Adapter
+	t    *testing.T
+	fake *discordtest.Server
+	host *channeltest.Host
+	logs *logs
+	sink *sink
+	cfg  discord.Config
+
+	rests chan time.Duration // each wait of the adapter
+	dead  *dead
+	clock *clock
+}
+
+type option func(*discord.Config, *discordtest.Options)
+
+func newBed(t *testing.T, opts ...option) *bed {
+	t.Helper()
+	b := &bed{
+		t: t, host: channeltest.NewHost(), logs: &logs{wrote: make(chan struct{}, 1)}, sink: newSink(), clock: new(clock),
+		rests: make(chan time.Duration, 4096), dead: &dead{next: &http.Transport{}},
+	}
+	o := discordtest.Options{Now: b.clock.now}
+	cfg := discord.Config{Token: secret.New(discordtest.Token())}
+	for _, opt := range opts {
+		opt(&cfg, &o)
+	}
+	b.fake = discordtest.New(o)
+	t.Cleanup(b.fake.Close)
+	t.Cleanup(func() {
+		for _, v := range b.fake.Violations() {
+			t.Errorf("the fake platform was misused: %s", v)
+		}
+		b.logs.checkSecrets(t)
+	})
+	cfg.APIURL = b.fake.URL()
+	if cfg.Mode == discord.ModeInteractions {
+		cfg.PublicKey = b.fake.PublicKey()
+	}
+	b.cfg = cfg
+	b.restart()
+	return b
+}
+
+func interactions(c *discord.Config, _ *discordtest.Options) { c.Mode = discord.ModeInteractions }
+
+// restart makes the adapter anew, as a new process does, with the same state.
+func (b *bed) restart() {
+	b.t.Helper()
+	a, err := discord.New(b.cfg, discord.Deps{
+		Host: b.host, Log: slog.New(slog.NewTextHandler(b.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Name: "dc", Transport: b.dead,
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	a.SetWait(func(ctx context.Context, d time.Duration) error {
+		select {
+		case b.rests <- d:
+		default:
+		}
+		return ctx.Err()
+	})
+	a.SetNow(b.clock.now)
+	b.Adapter = a
+	b.sink.set(a)
+}
+
+// run starts the adapter; stop ends it and returns what Run returned.
+func (b *bed) run() (stop func() error) {
+	b.t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(b.t.Context()))
+	ended := make(chan error, 1)
+	a := b.Adapter
+	go func() { ended <- a.Run(ctx, b.sink) }()
+	var once sync.Once
+	var err error
+	stop = func() error {
+		once.Do(func() {
+			cancel()
+			select {
+			case err = <-ended:
+			case <-time.After(channeltest.Patience):
+				err = errors.New("Run doesn't end")
+			}
+		})
+		return err
+	}
+	b.t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+// ends waits for Run to end by itself.
+func (b *bed) ends() error {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), channeltest.Patience)
+	defer cancel()
+	err := b.Run(ctx, b.sink)
+	if ctx.Err() != nil {
+		b.t.Fatalf("Run goes on; log:\n%s", b.logs)
+	}
+	return err
+}
+
+func (b *bed) wait(what string, cond func() bool) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), channeltest.Patience)
+	defer cancel()
+	if err := b.fake.Wait(ctx, cond); err != nil {
+		b.t.Fatalf("%s: %v; log:\n%s", what, err, b.logs)
+	}
+}
+
+// connected waits for a session, and for the calls that follow a start.
+func (b *bed) connected() {
+	b.t.Helper()
+	b.wait("not connected", func() bool { return b.fake.Connected() == 1 && b.fake.Commands() != "" })
+	b.up()
+}
+
+// up waits until the adapter says that it is connected.
+func (b *bed) up() {
+	b.t.Helper()
+	for b.Link().State != channels.LinkUp {
+		select {
+		case <-b.logs.wrote: // it logs what it is told of
+
+		case <-time.After(channeltest.Patience):
+			b.t.Fatalf("not up; log:\n%s", b.logs)
+		}
+	}
+}
+
+// next is what the core was given next.
+func (b *bed) next() channels.Inbound {
+	b.t.Helper()
+	select {
+	case in := <-b.sink.got:
+		return in
+	case <-time.After(channeltest.Patience):
+		b.t.Fatalf("nothing was received; log:\n%s", b.logs)
+		return channels.Inbound{}
+	}
+}
+
+func (b *bed) nothing() {
+	b.t.Helper()
+	select {
+	case in := <-b.sink.got:
+		b.t.Errorf("received %+v", in)
+	default:
+	}
+}
+
+// sink is the core; it fails as often as it is told to.
+type sink struct {
+	got chan channels.Inbound
+	ack channels.PressAck
+
+	mu      sync.Mutex
+	adapter channels.Acker
+	errs    []error
+	links   []channels.Link
+	hold    chan struct{}
+}
+
+func newSink() *sink { return &sink{got: make(chan channels.Inbound, 1<<14)} }
+
+func (s *sink) set(a channels.Acker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.adapter = a
+}
+
+func (s *sink) fail(errs ...error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.errs = append(s.errs, errs...)
+}
+
+func (s *sink) Accept(ctx context.Context, in channels.Inbound) error {
+	s.mu.Lock()
+	adapter, hold := s.adapter, s.hold
+	var err error
+	if len(s.errs) > 0 {
+		err, s.errs = s.errs[0], s.errs[1:]
+	}
+	s.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if in.Kind == channels.KindPress {
+		if err := adapter.Ack(ctx, in, s.ack); err != nil {
+			return err
+		}
+	}
+	select {
+	case s.got <- in:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *sink) Linked(_ context.Context, l channels.Link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.links = append(s.links, l)
+}
+
+// clock is the platform's and the adapter's; it can be put forward.
+type clock struct {
+	mu sync.Mutex
+	by time.Duration
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.by)
+}
+
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.by += d
+}
+
+// logs keeps what was logged.
+type logs struct {
+	mu    sync.Mutex
+	buf   bytes.Buffer
+	wrote chan struct{} // receives at every line
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case l.wrote <- struct{}{}:
+	default:
+	}
+	return l.buf.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.buf.String()
+	return s[max(0, len(s)-6000):]
+}
+
+func (l *logs) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.buf.String(), text)
+}
+
+func (l *logs) checkSecrets(t *testing.T) {
+	t.Helper()
+	for _, s := range []string{discordtest.Token(), "itoken-"} {
+		if l.has(s) {
+			t.Errorf("the log holds %q:\n%s", s, l)
+		}
+	}
+}
+
+// dead is the way to the platform, which can be cut: the next calls find
+// nothing that listens.
+type dead struct {
+	next *http.Transport
+
+	mu  sync.Mutex
+	cut int
+}
+
+func (d *dead) cutNext(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cut = n
+}
+
+func (d *dead) RoundTrip(r *http.Request) (*http.Response, error) {
+	d.mu.Lock()
+	cut := d.cut > 0
+	if cut {
+		d.cut--
+	}
+	d.mu.Unlock()
+	if !cut {
+		return d.next.RoundTrip(r)
+	}
+	closed := httptest.NewServer(nil)
+	addr := closed.Listener.Addr().String()
+	closed.Close()
+	r = r.Clone(r.Context())
+	r.URL.Host = addr
+	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+}
+
+func (d *dead) CloseIdleConnections() { d.next.CloseIdleConnections() }
+
+// adapterConfig is what options set beside the platform's traits.
+type adapterConfig = discord.Config

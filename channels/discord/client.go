@@ -1,0 +1,178 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+const (
+	// callTime bounds a call.
+	callTime = 20 * time.Second
+	// maxAnswer bounds an answer: a hundred messages are well below.
+	maxAnswer = 16 << 20
+	// userAgent has the form without which Discord's firewall refuses.
+	userAgent = "DiscordBot (https://github.com/parley-bot/parley, 1)"
+)
+
+// client makes REST calls with discordgo's session.
+type client struct {
+	api   *discordgo.Session
+	base  string
+	token string
+}
+
+func newClient(cfg Config, rt http.RoundTripper) (*client, error) {
+	if rt == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck // the standard library's own
+		t.MaxIdleConnsPerHost = 32
+		// Shorter than servers keep connections: a request sent into one that
+		// is being closed has an unknown outcome.
+		t.IdleConnTimeout = 30 * time.Second
+		rt = t
+	}
+	token := cfg.Token.Reveal()
+	api, err := discordgo.New("Bot " + token)
+	if err != nil {
+		return nil, err
+	}
+	api.UserAgent = userAgent
+	api.ShouldRetryOnRateLimit = false
+	api.MaxRestRetries = 0
+	api.Client = &http.Client{
+		Transport: &transport{rt},
+		// Another host must not get the token.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &client{api: api, base: cfg.APIURL, token: token}, nil
+}
+
+// CloseIdleConnections ends the goroutines of kept connections.
+func (c *client) CloseIdleConnections() { c.api.Client.CloseIdleConnections() }
+
+// call makes one call with a body in JSON, nil for none, and decodes its
+// result, nil for none. Its error is an *apiError or a *lostError.
+func (c *client) call(ctx context.Context, method, path string, body, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	var raw []byte
+	if body != nil {
+		var err error
+		if raw, err = json.Marshal(body); err != nil {
+			return &lostError{err: fmt.Errorf("body of %s: %w", method, err)}
+		}
+	}
+	// A bucket that nobody shares and nothing fills: the session keeps one for
+	// every path for ever, and sleeps in it.
+	bucket := new(discordgo.Bucket)
+	bucket.Lock()
+	text, err := c.api.RequestWithLockedBucket(method, c.base+path, "application/json", raw, bucket, 0, discordgo.WithContext(ctx))
+	if err != nil {
+		return c.scrub(err)
+	}
+	if result == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, result); err != nil {
+		return &lostError{sent: true, err: fmt.Errorf("answer of %s: %w", method, err)}
+	}
+	return nil
+}
+
+// scrub takes the URL off an error, which may hold an interaction's token, and
+// the bot's token out of what is left.
+func (c *client) scrub(err error) error {
+	if e, ok := errors.AsType[*apiError](err); ok {
+		e.message = c.redact(e.message)
+		return e
+	}
+	if e, ok := errors.AsType[*lostError](err); ok {
+		return &lostError{e.sent, c.clean(e.err)}
+	}
+	return &lostError{sent: true, err: c.clean(err)}
+}
+
+func (c *client) clean(err error) error {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err
+	}
+	if text := err.Error(); strings.Contains(text, c.token) {
+		return errors.New(c.redact(text))
+	}
+	return err
+}
+
+func (c *client) redact(s string) string { return strings.ReplaceAll(s, c.token, "***") }
+
+// transport stands below discordgo's session. It hands up an answer only if it
+// is a success, and without rate limits; all else is an error that tells what
+// happened, so that the session neither repeats nor sleeps nor guesses.
+type transport struct{ next http.RoundTripper }
+
+// CloseIdleConnections lets http.Client reach the transport below.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// RoundTrip implements http.RoundTripper, but for failing where an answer is
+// no success.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	var wrote atomic.Bool
+	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
+	resp, err := t.next.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		return nil, &lostError{wrote.Load(), err}
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return nil, &lostError{true, err}
+	}
+	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
+		return nil, refused(resp, text)
+	}
+	if len(text) > 0 && !json.Valid(text) {
+		return nil, &lostError{true, errors.New("the answer makes no sense")}
+	}
+	return &http.Response{
+		Status: resp.Status, StatusCode: http.StatusOK, Proto: resp.Proto, ProtoMajor: resp.ProtoMajor, ProtoMinor: resp.ProtoMinor,
+		Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text)), Request: req,
+	}, nil
+}
+
+// refused reads an answer that is no success.
+func refused(resp *http.Response, text []byte) *apiError {
+	e := &apiError{status: resp.StatusCode, message: http.StatusText(resp.StatusCode)}
+	var body struct {
+		Message    *string         `json:"message"`
+		Code       int             `json:"code"`
+		RetryAfter float64         `json:"retry_after"`
+		Errors     json.RawMessage `json:"errors"`
+	}
+	after := 0.0
+	if json.Unmarshal(text, &body) == nil && body.Message != nil {
+		e.discord, e.code, e.message, after = true, body.Code, clip(*body.Message, 300), body.RetryAfter
+		if len(body.Errors) > 0 {
+			e.message += " " + clip(string(body.Errors), 300)
+		}
+	}
+	if after <= 0 {
+		after, _ = strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // 0 where it isn't a number
+	}
+	e.after = time.Duration(min(max(after, 0), 24*3600) * float64(time.Second))
+	return e
+}

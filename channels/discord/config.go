@@ -1,0 +1,134 @@
+package discord
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/internal/secret"
+)
+
+// The modes of receiving.
+const (
+	ModeGateway      = "gateway"
+	ModeInteractions = "interactions"
+)
+
+// DefaultAPIURL is Discord's own.
+const DefaultAPIURL = "https://discord.com/api"
+
+// apiVersion is the version of the API and of the gateway.
+const apiVersion = "10"
+
+// Config is what the operator sets under channels.NAME.
+type Config struct {
+	// Token is the bot's, from the developer portal. Required.
+	Token secret.String `yaml:"token" config:"required"`
+	// Mode is gateway, the default, or interactions.
+	Mode string `yaml:"mode" config:"oneof=gateway|interactions"`
+	// PublicKey is the application's, in hex. Required in interactions mode.
+	PublicKey string `yaml:"public_key"`
+	// MessageContent is whether the message content intent is asked for; the
+	// default is true. Without it people of a server are heard only where
+	// they name the bot, in replies that ping it, and by commands.
+	MessageContent *bool `yaml:"message_content"`
+	// APIURL is the API; the default is DefaultAPIURL. Without a version at
+	// its end it gets the one that is spoken here.
+	APIURL string `yaml:"api_url"`
+	// GatewayURL is where the gateway is; by default the API tells.
+	GatewayURL string `yaml:"gateway_url"`
+}
+
+// Deps is what the program gives an adapter.
+type Deps struct {
+	Host channels.Host
+	// Log has no default.
+	Log *slog.Logger
+	// Name is the key under channels.
+	Name string
+	// Transport replaces the adapter's own HTTP transport, in tests.
+	Transport http.RoundTripper
+}
+
+// keyError is a mistake at one key, for config.Section.Decode.
+type keyError struct {
+	key string
+	err error
+}
+
+func (e *keyError) Error() string { return e.err.Error() }
+func (e *keyError) Unwrap() error { return e.err }
+
+// Key is the key that is wrong.
+func (e *keyError) Key() string { return e.key }
+
+func wrong(key, format string, args ...any) error {
+	return &keyError{key, fmt.Errorf(format, args...)}
+}
+
+var (
+	tokenForm   = regexp.MustCompile(`^[A-Za-z0-9_.+/=-]{1,256}$`)
+	versionForm = regexp.MustCompile(`/v[0-9]+$`)
+)
+
+// Validate tells all that is wrong, without any credential in it.
+func (c *Config) Validate() error {
+	var errs []error
+	switch token := c.Token.Reveal(); {
+	case token == "":
+		errs = append(errs, wrong("token", "is empty: set what the developer portal shows under Bot, Reset Token"))
+	case !tokenForm.MatchString(token) || strings.Count(token, ".") != 2:
+		errs = append(errs, wrong("token", "is no bot token: it has three parts with dots between, and no “Bot” before it"))
+	}
+	if c.Mode != "" && c.Mode != ModeGateway && c.Mode != ModeInteractions {
+		errs = append(errs, wrong("mode", "%q is not known: use %s or %s", c.Mode, ModeGateway, ModeInteractions))
+	}
+	switch key, err := hex.DecodeString(c.PublicKey); {
+	case c.PublicKey == "" && c.Mode == ModeInteractions:
+		errs = append(errs, wrong("public_key", "is missing: mode interactions needs the Public Key that the developer portal shows under General Information"))
+	case err != nil || c.PublicKey != "" && len(key) != ed25519.PublicKeySize:
+		errs = append(errs, wrong("public_key", "is no public key: it has 64 digits and letters from a to f"))
+	}
+	errs = append(errs, address("api_url", c.APIURL, DefaultAPIURL, "https", "http"),
+		address("gateway_url", c.GatewayURL, "wss://gateway.discord.gg", "wss", "ws"))
+	return errors.Join(errs...)
+}
+
+func address(key, value, such string, schemes ...string) error {
+	if value == "" {
+		return nil
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != schemes[0] && u.Scheme != schemes[1] || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return wrong(key, "is no address such as %s", such)
+	}
+	return nil
+}
+
+func (c *Config) complete() {
+	if c.Mode == "" {
+		c.Mode = ModeGateway
+	}
+	if c.MessageContent == nil {
+		yes := true
+		c.MessageContent = &yes
+	}
+	if c.APIURL == "" {
+		c.APIURL = DefaultAPIURL
+	}
+	c.APIURL = strings.TrimRight(c.APIURL, "/")
+	if u, err := url.Parse(c.APIURL); err == nil && u.Path == "" {
+		c.APIURL += "/api"
+	}
+	if !versionForm.MatchString(c.APIURL) {
+		c.APIURL += "/v" + apiVersion
+	}
+	c.GatewayURL = strings.TrimRight(c.GatewayURL, "/")
+}

@@ -1,0 +1,364 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/parley-bot/parley/channels"
+)
+
+// Intents (https://docs.discord.com/developers/events/gateway#gateway-intents).
+const (
+	intentGuilds         = 1 << 0
+	intentGuildMessages  = 1 << 9
+	intentDirectMessages = 1 << 12
+	intentMessageContent = 1 << 15
+)
+
+const (
+	// patience is how long connecting may fail until Run returns.
+	patience = time.Minute
+	// identifyEvery is the least time between two sessions that begin.
+	identifyEvery = 5 * time.Second
+	// maxTries is how often an event is offered to a core that fails at it,
+	// not for want of its store: some nine minutes.
+	maxTries = 25
+)
+
+// trouble is how long connecting has failed. It outlives a Run, so that a
+// channel that is down and started again is down at its first failure.
+type trouble struct {
+	since      time.Time
+	fails      int
+	identified time.Time
+	// intent is true after Discord refused an intent. Asking again by a
+	// session that begins would use up the day's.
+	intent bool
+}
+
+// gateway is one Run's receiving.
+type gateway struct {
+	*Adapter
+	*progress
+	sink  channels.Sink
+	lanes *lanes
+	// answers are deferrals under way.
+	answers sync.WaitGroup
+}
+
+// receive keeps a connection to the gateway until ctx ends.
+func (a *Adapter) receive(ctx context.Context, sink channels.Sink) error {
+	work, stop := context.WithCancel(ctx)
+	g := &gateway{Adapter: a, progress: a.load(ctx), sink: sink, lanes: newLanes(work)}
+	a.recall(ctx)
+	var keeper sync.WaitGroup
+	keeper.Go(func() { a.keep(work, g.progress) })
+	defer func() {
+		stop()
+		g.lanes.work.Wait()
+		g.answers.Wait()
+		keeper.Wait()
+		a.save(ctx, g.progress)
+	}()
+	for {
+		if err := g.refusedBefore(work); err != nil {
+			a.link.set(stateOf(err), err.Error())
+			return err
+		}
+		opened, err := g.connect(work)
+		if ctx.Err() != nil {
+			return nil
+		}
+		pause, err := g.ended(ctx, opened, err)
+		if err != nil {
+			return err
+		}
+		if a.wait(ctx, pause) != nil {
+			return nil
+		}
+	}
+}
+
+// ended tells how long to wait after a connection that ended, or why to stop.
+// opened is whether it got so far that events came.
+func (g *gateway) ended(ctx context.Context, opened bool, err error) (time.Duration, error) {
+	t := &g.trouble
+	if opened {
+		*t = trouble{identified: t.identified}
+	}
+	if t.fails++; t.since.IsZero() {
+		t.since = g.now()
+	}
+	pause, fatal := g.judge(err)
+	if fatal != nil {
+		g.link.set(stateOf(fatal), fatal.Error())
+		return 0, fatal
+	}
+	g.link.set(channels.LinkConnecting, err.Error())
+	if down := g.now().Sub(t.since); down >= patience {
+		return 0, fmt.Errorf("the gateway has not been reached for %s: %w", down.Round(time.Second), err)
+	}
+	level := slog.LevelWarn
+	if opened {
+		level = slog.LevelInfo // now and then that is normal
+	}
+	g.log.Log(ctx, level, "connection to the gateway ended: trying again", "retry_in", pause, "err", err)
+	return pause, nil
+}
+
+// judge forgets a session that is gone, and tells how long to wait.
+func (g *gateway) judge(err error) (pause time.Duration, fatal error) {
+	pause = backOff(g.trouble.fails)
+	if inv, ok := errors.AsType[*invalidError](err); ok {
+		if !inv.resumable {
+			g.drop()
+		}
+		// As Discord asks (op 9).
+		return time.Second + rand.N(4*time.Second), nil
+	}
+	if errors.Is(err, errReconnect) {
+		return 0, nil
+	}
+	if e, ok := errors.AsType[*apiError](err); ok {
+		if e.class() == channels.PermanentToken {
+			return 0, g.tokenError(err)
+		}
+		return max(pause, e.after), nil
+	}
+	if limited, ok := errors.AsType[*limitError](err); ok {
+		return 0, limited
+	}
+	ce, ok := errors.AsType[*websocket.CloseError](err)
+	if !ok {
+		return pause, nil
+	}
+	switch ce.Code {
+	case 4004:
+		g.drop()
+		return 0, g.tokenError(err)
+	case 4013, 4014:
+		g.drop()
+		g.trouble.intent = true
+		return 0, g.intentError(err)
+	case 4010, 4011, 4012:
+		g.drop()
+		return 0, &refusedError{"discord refuses the connection: the bot is in too many servers for one connection, or this version of parley is too old", err}
+	case 4003, 4007, 4009: // the session is of no use
+		g.drop()
+	}
+	return pause, nil
+}
+
+// limitError is that no more sessions may begin today.
+type limitError struct{ reset time.Duration }
+
+func (e *limitError) Error() string {
+	return fmt.Sprintf("discord allows no more sessions of the gateway for %s: the bot was started too often today", e.reset.Round(time.Second))
+}
+
+// refusedBefore asks, after an intent was refused, whether it still would be.
+func (g *gateway) refusedBefore(ctx context.Context) error {
+	if !g.trouble.intent {
+		return nil
+	}
+	app, err := g.application(ctx)
+	if err == nil && app.Flags&flagsContent == 0 {
+		return g.intentError(errors.New("it is still off"))
+	}
+	g.trouble.intent = false
+	return nil
+}
+
+// where asks where the gateway is. A session that begins is one of the day's.
+func (g *gateway) where(ctx context.Context, id, url string) (string, error) {
+	const query = "/?v=" + apiVersion + "&encoding=json"
+	if g.cfg.GatewayURL != "" {
+		return g.cfg.GatewayURL + query, nil
+	}
+	if id != "" && url != "" && g.trouble.fails < 3 {
+		return trim(url) + query, nil
+	}
+	var answer struct {
+		URL   string `json:"url"`
+		Limit *struct {
+			Remaining  int   `json:"remaining"`
+			ResetAfter int64 `json:"reset_after"`
+		} `json:"session_start_limit"`
+	}
+	if err := g.rest.call(ctx, http.MethodGet, "/gateway/bot", nil, &answer); err != nil {
+		return "", err
+	}
+	if answer.Limit != nil && answer.Limit.Remaining <= 0 && id == "" {
+		return "", &limitError{time.Duration(answer.Limit.ResetAfter) * time.Millisecond}
+	}
+	if answer.URL == "" {
+		return "", errors.New("discord names no gateway")
+	}
+	return trim(answer.URL) + query, nil
+}
+
+func trim(url string) string {
+	for len(url) > 0 && url[len(url)-1] == '/' {
+		url = url[:len(url)-1]
+	}
+	return url
+}
+
+// login is what resumes a session, or begins one.
+func (g *gateway) login(ctx context.Context, id string, seq int64) (frame, error) {
+	token := g.cfg.Token.Reveal()
+	if id != "" {
+		return frame{Op: opResume, D: map[string]any{"token": token, "session_id": id, "seq": seq}}, nil
+	}
+	if pause := identifyEvery - g.now().Sub(g.trouble.identified); pause > 0 && !g.trouble.identified.IsZero() {
+		if err := g.wait(ctx, pause); err != nil {
+			return frame{}, err
+		}
+	}
+	g.trouble.identified = g.now()
+	intents := intentGuilds | intentGuildMessages | intentDirectMessages
+	if *g.cfg.MessageContent {
+		intents |= intentMessageContent
+	}
+	return frame{Op: opIdentify, D: map[string]any{
+		"token": token, "intents": intents, "large_threshold": 50,
+		"properties": map[string]string{"os": "linux", "browser": "parley", "device": "parley"},
+	}}, nil
+}
+
+// dispatch takes an event. It only queues: what the core does with it comes
+// later, in the channel's order.
+func (g *gateway) dispatch(ctx context.Context, kind string, seq int64, d json.RawMessage) error {
+	if kind == "READY" {
+		return g.onReady(ctx, seq, d)
+	}
+	e := g.begin(seq)
+	switch kind {
+	case "RESUMED":
+		g.link.set(channels.LinkUp, "")
+		g.log.Info("gateway session resumed")
+	case "GUILD_CREATE":
+		return g.onGuild(e, d)
+	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
+		return g.onMessage(e, kind == "MESSAGE_UPDATE", d)
+	case "INTERACTION_CREATE":
+		return g.onInteraction(ctx, e, d)
+	}
+	g.finish(e, 0)
+	return nil
+}
+
+func (g *gateway) onMessage(e *entry, changed bool, d json.RawMessage) error {
+	var m incoming
+	if err := json.Unmarshal(d, &m); err != nil {
+		g.log.Error("message can't be read and is skipped", "err", err)
+		g.finish(e, 0)
+		return nil
+	}
+	seen := snowflake(m.ID)
+	if changed {
+		seen = 0
+	}
+	if m.GuildID == "" && m.ChannelID != "" {
+		g.direct(m.ChannelID)
+	}
+	in, ok := g.translate(&m, changed)
+	if !ok {
+		// After what is before it in its channel is done, as finish sees to.
+		g.finish(e, seen)
+		return nil
+	}
+	return g.queue(in.Chat.ID, func(ctx context.Context) {
+		if g.takeOne(ctx, in) == nil {
+			g.finish(e, seen)
+		}
+	})
+}
+
+// translate makes an Inbound of a message, and tells of one without its text.
+func (g *gateway) translate(m *incoming, changed bool) (channels.Inbound, bool) {
+	me := g.known()
+	if !changed && *g.cfg.MessageContent && m.bare() && m.Author != nil && !m.Author.Bot && m.WebhookID == "" && !g.textless.Swap(true) {
+		g.log.Warn("messages come without their text: is the message content intent on in the developer portal (Bot, Privileged Gateway Intents)?")
+	}
+	if changed {
+		return m.edit(me, g.roles())
+	}
+	return m.inbound(me, g.roles())
+}
+
+// queue puts work into a channel's lane; it fails only when all work ends.
+func (g *gateway) queue(channel channels.ChatID, fn func(context.Context)) error {
+	if !g.lanes.reserve() {
+		return context.Canceled
+	}
+	g.lanes.add(string(channel), fn)
+	return nil
+}
+
+// onInteraction acknowledges at once, since Discord waits for three seconds
+// only, and lets the core decide in the channel's order.
+func (g *gateway) onInteraction(ctx context.Context, e *entry, d json.RawMessage) error {
+	h := &handle{deferred: make(chan struct{})}
+	if err := json.Unmarshal(d, &h.interaction); err != nil {
+		g.log.Error("interaction can't be read and is skipped", "err", err)
+		g.finish(e, 0)
+		return nil
+	}
+	in, ok := h.inbound()
+	if !ok || h.Token == "" {
+		g.log.Debug("interaction of a kind that is not known", "kind", h.Type)
+		g.finish(e, 0)
+		return nil
+	}
+	if h.GuildID == "" {
+		g.direct(h.ChannelID)
+	}
+	in.Handle = h
+	g.answers.Go(func() { g.deferNow(ctx, h) })
+	return g.queue(in.Chat.ID, func(ctx context.Context) {
+		err := g.takeOne(ctx, in)
+		if err == nil {
+			g.finish(e, 0)
+			g.answers.Go(func() { g.resolve(ctx, h, signTaken) })
+		}
+	})
+}
+
+// takeOne offers something to the core until it has it. Meanwhile nothing else
+// of its channel is taken. The error is that of a context that ended.
+func (g *gateway) takeOne(ctx context.Context, in channels.Inbound) error {
+	for n, tries := 1, 0; ; n++ {
+		err := g.sink.Accept(ctx, in)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			return nil
+		}
+		pause := backOff(n)
+		if r, ok := errors.AsType[*channels.RefusedError](err); ok {
+			if r.Reason != channels.RefusedUnavailable {
+				g.log.Debug("message refused", "reason", string(r.Reason), "kind", string(in.Kind))
+				return nil
+			}
+			pause = max(r.After, pause)
+		} else if tries++; tries == maxTries {
+			g.log.Error("event is given up: the core fails at it each time", "kind", string(in.Kind), "err", err)
+			return nil
+		}
+		g.log.Warn("event could not be taken: trying again", "kind", string(in.Kind), "retry_in", pause, "err", err)
+		if err := g.wait(ctx, pause); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,448 @@
+package discord_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/discord/discordtest"
+)
+
+// disturb are the ways in which a connection ends.
+func disturb(b *bed, n int, again func()) {
+	switch n % 10 {
+	case 0:
+		b.fake.Disconnect(1000)
+	case 1:
+		b.fake.Disconnect(4000)
+	case 2:
+		b.fake.Reset()
+	case 3:
+		b.fake.Reconnect()
+	case 4:
+		b.fake.Invalidate(true)
+	case 5:
+		b.fake.Invalidate(false)
+	case 6:
+		b.fake.RefuseResumes(1)
+		b.fake.Reset()
+	case 7:
+		b.fake.Restart()
+	case 8:
+		b.fake.SetAway(true)
+		again()
+		b.fake.SetAway(false)
+	case 9:
+		b.fake.Disconnect(4009) // the session timed out
+	}
+}
+
+// TestGateway_G1_NothingLostInTwoHundredDisconnects: people write all the time
+// while the connection ends in every way, and now and then the process too.
+// Each message reaches the core, in the order of its channel.
+func TestGateway_G1_NothingLostInTwoHundredDisconnects(t *testing.T) {
+	t.Parallel()
+	const rounds, talkers = 200, 6
+	b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.Identifies = 100_000 })
+	places := []string{discordtest.TextID, b.fake.AddChannel(""), b.fake.AddChannel(discordtest.TextID), b.fake.DM(ana)}
+	for n := range 2 {
+		places = append(places, b.fake.DM(discordtest.User{ID: fmt.Sprintf("430000000000000000%d", n)}))
+	}
+	stop := b.run()
+	b.connected()
+	var mu sync.Mutex
+	want := map[string][]string{}
+	say := func(place string) {
+		mu.Lock()
+		defer mu.Unlock()
+		text := fmt.Sprintf("<@%s> %s", discordtest.BotID, place)
+		want[place] = append(want[place], b.fake.Say(ana, place, text, nil))
+	}
+	for _, p := range places { // direct conversations are known once somebody wrote
+		say(p)
+	}
+	got := map[string][]string{}
+	seen, again := map[string]bool{}, 0
+	take := func(in channels.Inbound) {
+		if seen[string(in.ID)] {
+			again++ // the core knows it by its id
+			return
+		}
+		seen[string(in.ID)] = true
+		got[string(in.Chat.ID)] = append(got[string(in.Chat.ID)], string(in.ID))
+	}
+	for range places {
+		take(b.next())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var talking sync.WaitGroup
+	for n := range talkers {
+		talking.Go(func() {
+			for ctx.Err() == nil {
+				say(places[n])
+				select {
+				case <-time.After(time.Millisecond): // load
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	for n := range rounds {
+		b.wait("not connected again", func() bool { return b.fake.Connected() == 1 })
+		b.up()
+		take(b.next())                   // it brings something
+		b.clock.forward(7 * time.Second) // a gap begins some seconds before
+		if n%25 == 24 {
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			b.restart()
+			stop = b.run()
+			continue
+		}
+		disturb(b, n, func() { say(places[0]); say(places[3]) })
+	}
+	cancel()
+	talking.Wait()
+	b.wait("not connected at last", func() bool { return b.fake.Connected() == 1 })
+	for _, p := range places {
+		say(p)
+	}
+	total := 0
+	for _, ids := range want {
+		total += len(ids)
+	}
+	for len(seen) < total {
+		take(b.next())
+	}
+	for p, ids := range want {
+		if !slices.Equal(ids, got[p]) {
+			for i := range ids {
+				if i >= len(got[p]) || ids[i] != got[p][i] {
+					t.Errorf("channel %s: message %d of %d came in another order", p, i, len(ids))
+					break
+				}
+			}
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	b.sink.mu.Lock()
+	downs := len(slices.DeleteFunc(slices.Clone(b.sink.links), func(l channels.Link) bool { return l.State == channels.LinkUp }))
+	b.sink.mu.Unlock()
+	if downs < rounds/2 {
+		t.Errorf("the state changed only %d times", downs)
+	}
+	t.Logf("%d messages, %d of them more than once, %d sessions begun, %d times down", total, again, b.fake.Identified(), downs)
+}
+
+// TestGateway_SilenceIsNoticed: a connection that looks well and brings
+// nothing is given up, and what was said meanwhile comes.
+func TestGateway_SilenceIsNoticed(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.Heartbeat = 60 * time.Millisecond })
+	stop := b.run()
+	for range 10 {
+		b.connected()
+		b.fake.Silence()
+		id := b.fake.Say(ana, discordtest.TextID, "are you there", nil)
+		for in := b.next(); string(in.ID) != id; in = b.next() {
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if !b.logs.has("heartbeats are not acknowledged") {
+		t.Errorf("the reason wasn't told:\n%s", b.logs)
+	}
+}
+
+// TestGateway_ResumesOverARestart: a new process goes on with the session, and
+// asks for no new one.
+func TestGateway_ResumesOverARestart(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	stop := b.run()
+	b.connected()
+	b.fake.Say(ana, discordtest.TextID, "one", nil)
+	b.next()
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	id := b.fake.Say(ana, discordtest.TextID, "two", nil)
+	b.restart()
+	b.run()
+	if in := b.next(); string(in.ID) != id {
+		t.Errorf("came %+v, want only %s", in, id)
+	}
+	if n := b.fake.Identified(); n != 1 {
+		t.Errorf("identified %d times, want 1", n)
+	}
+}
+
+// TestGateway_FetchesWhatWasMissed: the session has gone, so that only the
+// channels' history tells.
+func TestGateway_FetchesWhatWasMissed(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	dm, thread := b.fake.DM(ana), b.fake.AddChannel(discordtest.TextID)
+	stop := b.run()
+	b.connected()
+	b.fake.Say(ana, dm, "hello", nil)
+	b.next()
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.forward(time.Hour) // Discord has forgotten the session, and the saved one is old
+	var want []string
+	for n := range 250 { // three pages
+		want = append(want, b.fake.Say(ana, dm, fmt.Sprint("missed ", n), nil))
+	}
+	inThread := b.fake.Say(ana, thread, "in a thread", nil)
+	b.restart()
+	b.run()
+	var got []string
+	for len(got) < len(want) {
+		in := b.next()
+		switch {
+		case string(in.ID) == inThread:
+			inThread = ""
+			if !in.Chat.Group {
+				t.Error("a thread's message counts as private")
+			}
+		case in.Text != "hello":
+			got = append(got, string(in.ID))
+		}
+	}
+	if inThread != "" {
+		b.next()
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%d messages, or in another order", len(got))
+	}
+	if n := b.fake.Identified(); n != 2 {
+		t.Errorf("identified %d times, want 2", n)
+	}
+}
+
+// TestGateway_NothingOfBeforeTheFirstStart: what was said before the bot was
+// there is no business of its.
+func TestGateway_NothingOfBeforeTheFirstStart(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.fake.Say(ana, discordtest.TextID, "before", nil)
+	b.clock.forward(time.Minute)
+	b.run()
+	b.connected()
+	b.fake.Say(ana, discordtest.TextID, "after", nil)
+	if in := b.next(); in.Text != "after" {
+		t.Errorf("received %q", in.Text)
+	}
+}
+
+// TestGateway_G1_AStopBeforeTheCommit: what the core didn't take comes again.
+func TestGateway_G1_AStopBeforeTheCommit(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	stop := b.run()
+	b.connected()
+	b.sink.mu.Lock()
+	b.sink.hold = make(chan struct{})
+	b.sink.mu.Unlock()
+	first := b.fake.Say(ana, discordtest.TextID, "first", nil)
+	b.fake.Say(ana, b.fake.AddChannel(""), "second", nil)
+	b.wait("x", func() bool { return true })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.sink.mu.Lock()
+	b.sink.hold = nil
+	b.sink.mu.Unlock()
+	b.restart()
+	b.run()
+	texts := []string{b.next().Text, b.next().Text}
+	slices.Sort(texts)
+	if !slices.Equal(texts, []string{"first", "second"}) {
+		t.Errorf("%v came again (first is %s)", texts, first)
+	}
+}
+
+// TestGateway_WhatOnlyAPersonCanMend is named in the error and in the state.
+func TestGateway_WhatOnlyAPersonCanMend(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		set  option
+		then func(b *bed)
+		want string
+	}{
+		"token revoked": {then: func(b *bed) { b.fake.RevokeToken() }, want: "channels.dc.token"},
+		"intent off": {
+			set:  func(_ *adapterConfig, o *discordtest.Options) { o.NoContent = true },
+			want: "Privileged Gateway Intents",
+		},
+		"sharding": {then: func(b *bed) { b.fake.Disconnect(4011) }, want: "too many servers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var opts []option
+			if tt.set != nil {
+				opts = append(opts, tt.set)
+			}
+			b := newBed(t, opts...)
+			ended := make(chan error, 1)
+			go func() { ended <- b.ends() }()
+			if tt.then != nil {
+				b.connected()
+				tt.then(b)
+			}
+			err := <-ended
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Run ended with %v", err)
+			}
+			if l := b.Link(); l.State != channels.LinkLoggedOut || !strings.Contains(l.Detail, tt.want) {
+				t.Errorf("the state is %s", l)
+			}
+		})
+	}
+}
+
+// TestGateway_RefusedIntentUsesUpNoSessions: the channel is started again each
+// minute, and Discord allows a thousand sessions a day.
+func TestGateway_RefusedIntentUsesUpNoSessions(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.NoContent = true })
+	for range 5 {
+		if err := b.ends(); err == nil || !strings.Contains(err.Error(), "message content intent") {
+			t.Fatalf("Run ended with %v", err)
+		}
+	}
+	if n := b.fake.Identified(); n != 1 {
+		t.Errorf("identified %d times, want 1", n)
+	}
+}
+
+func TestGateway_NoSessionsLeftToday(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.Identifies = 1 })
+	stop := b.run()
+	b.connected()
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.fake.Restart()
+	b.restart()
+	if err := b.ends(); err == nil || !strings.Contains(err.Error(), "no more sessions of the gateway for 1h") {
+		t.Errorf("Run ended with %v", err)
+	}
+}
+
+// TestGateway_WithoutTheIntent hears what Discord shows everybody.
+func TestGateway_WithoutTheIntent(t *testing.T) {
+	t.Parallel()
+	no := false
+	b := newBed(t, func(c *adapterConfig, o *discordtest.Options) { c.MessageContent, o.NoContent = &no, true })
+	b.run()
+	b.connected()
+	b.fake.Say(ana, discordtest.TextID, "unheard", nil)
+	b.fake.Say(ana, discordtest.TextID, "<@"+discordtest.BotID+"> heard", nil)
+	if in := b.next(); in.Text != "heard" || !in.Mentioned {
+		t.Errorf("received %+v", in)
+	}
+	b.fake.Say(ana, b.fake.DM(ana), "in private", nil)
+	if in := b.next(); in.Text != "in private" {
+		t.Errorf("received %+v", in)
+	}
+	b.nothing()
+}
+
+// TestGateway_TextsThatAreMissingAreNamed: the intent was asked for, granted,
+// and yet nothing is in the messages.
+func TestGateway_TextsThatAreMissingAreNamed(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.run()
+	b.connected()
+	b.fake.Say(ana, discordtest.TextID, "secretly", map[string]any{"content": ""})
+	b.fake.Say(ana, discordtest.TextID, "end", nil)
+	b.next()
+	if !b.logs.has("messages come without their text") {
+		t.Errorf("log:\n%s", b.logs)
+	}
+}
+
+// TestGateway_G9_AStoreThatIsAway: nothing is skipped, and nothing else of the
+// channel is taken before.
+func TestGateway_G9_AStoreThatIsAway(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.sink.fail(&channels.RefusedError{Reason: channels.RefusedUnavailable, After: 3 * time.Second}, errors.New("disk full"))
+	b.run()
+	b.connected()
+	b.fake.Say(ana, discordtest.TextID, "one", nil)
+	b.fake.Say(ana, discordtest.TextID, "two", nil)
+	if a, c := b.next().Text, b.next().Text; a != "one" || c != "two" {
+		t.Errorf("received %q, %q", a, c)
+	}
+	if d := <-b.rests; d != 3*time.Second {
+		t.Errorf("waited %s first, want what the core asked for", d)
+	}
+}
+
+// TestGateway_ConcurrentChannels: one that waits for the core doesn't hold up
+// the presses of another.
+func TestGateway_G2_ChannelsDontWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.run()
+	b.connected()
+	dm := b.fake.DM(ana)
+	b.sink.mu.Lock()
+	b.sink.hold = make(chan struct{})
+	hold := b.sink.hold
+	b.sink.mu.Unlock()
+	b.fake.Say(ana, discordtest.TextID, "held", nil)
+	id := b.fake.Press(ana, discordtest.TextID, "1", "button-of-a-question")
+	other := b.fake.Press(ana, dm, "1", "button-of-a-question")
+	b.wait("presses are not acknowledged while the core is busy", func() bool {
+		one, _ := b.fake.Answered(id)
+		two, _ := b.fake.Answered(other)
+		return one == 6 && two == 6
+	})
+	close(hold)
+	for range 3 {
+		b.next()
+	}
+}
+
+// TestGateway_SavesLittle: what is kept stays small.
+func TestGateway_SavesLittle(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	stop := b.run()
+	b.connected()
+	for n := range 3000 {
+		b.fake.Say(ana, b.fake.DM(discordtest.User{ID: fmt.Sprintf("44%017d", n)}), "hi", nil)
+	}
+	for range 3000 {
+		b.next()
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := b.host.State().Get(t.Context(), "session")
+	var s struct {
+		DMs []string `json:"dms"`
+	}
+	if err != nil || json.Unmarshal(raw, &s) != nil || len(s.DMs) != 2000 || len(raw) > 60_000 {
+		t.Errorf("%d bytes with %d conversations, %v", len(raw), len(s.DMs), err)
+	}
+}

@@ -1,0 +1,251 @@
+package discord_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/discord/discordtest"
+)
+
+func TestReceive_Groups(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.run()
+	b.connected()
+	asked := b.mustSend(channels.Part{Chat: inGuild, Text: "sure?"})
+	bot := "<@" + discordtest.BotID + ">"
+	other := b.fake.Say(ana, discordtest.TextID, "of ana's own", nil)
+	b.next()
+	for _, tt := range []struct {
+		text      string
+		extra     map[string]any
+		want      string
+		mentioned bool
+	}{
+		{"hello", nil, "hello", false},
+		{bot + " yes", nil, "yes", true},
+		{"<@!" + discordtest.BotID + ">, yes", nil, "yes", true},
+		{"yes " + bot, nil, "yes", true},
+		{"ask " + bot + " for it", nil, "ask " + bot + " for it", true},
+		{bot, nil, bot, true},
+		{"<@&" + discordtest.RoleID + "> yes", nil, "yes", true},
+		{"<@1> yes", nil, "<@1> yes", false},
+		{"@parley yes", nil, "@parley yes", false},
+		{"yes", map[string]any{"reply": string(asked)}, "yes", true},
+		{"yes", map[string]any{"reply": other}, "yes", false},
+	} {
+		b.fake.Say(ana, discordtest.TextID, tt.text, tt.extra)
+		in := b.next()
+		if in.Text != tt.want || in.Mentioned != tt.mentioned || !in.Chat.Group || in.From.Name != "Ana" || in.From.ID != channels.UserID(ana.ID) {
+			t.Errorf("%q: received %+v", tt.text, in)
+		}
+		if reply, _ := tt.extra["reply"].(string); string(in.ReplyTo) != reply {
+			t.Errorf("%q: an answer to %q", tt.text, in.ReplyTo)
+		}
+	}
+}
+
+// TestReceive_WhatIsNoPersons is not received, an edit is, and a preview that
+// Discord adds is no edit.
+func TestReceive_WhatIsNoPersons(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.run()
+	b.connected()
+	dm := b.fake.DM(ana)
+	b.mustSend(channels.Part{Chat: inGuild, Text: "the bot's own"})
+	b.fake.Say(discordtest.User{ID: "5", Name: "Other", Bot: true}, discordtest.TextID, "another bot's", nil)
+	b.fake.Say(ana, discordtest.TextID, "by a webhook", map[string]any{"webhook_id": "7"})
+	b.fake.Say(ana, discordtest.TextID, "joined", map[string]any{"type": 7})
+	id := b.fake.Say(ana, dm, "see https://example.com", map[string]any{
+		"embeds": []any{map[string]any{"x": 1}}, "components": []any{map[string]any{"type": 99}}, "poll": nil,
+	})
+	if in := b.next(); in.Text != "see https://example.com" || in.Mentioned || in.Chat.Group {
+		t.Errorf("received %+v", in)
+	}
+	b.fake.Change(dm, id, "")
+	b.fake.Change(dm, id, "see below")
+	in := b.next()
+	if in.Kind != channels.KindEdit || in.Text != "see below" || in.EditStamp == "" || string(in.ID) != id {
+		t.Errorf("received %+v", in)
+	}
+	b.fake.Say(ana, dm, "", map[string]any{"attachments": []any{
+		map[string]any{"id": "1", "filename": "a.png", "content_type": "image/png", "size": 3, "url": "https://cdn.example.com/a.png"},
+	}})
+	if in := b.next(); len(in.Media) != 1 || in.Media[0].Type != "image" || in.Media[0].Size != 3 || in.Text != "" {
+		t.Errorf("received %+v", in)
+	}
+	b.nothing()
+}
+
+// TestPress_B20_DeferredAtOnce, with the notice of a press that counts for
+// nothing following to the presser alone; once, however often it comes.
+func TestPress_B20_DeferredAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.sink.ack = channels.PressAck{Outcome: channels.PressNotYours, Notice: "That question is for somebody else."}
+	b.run()
+	b.connected()
+	q := b.mustSend(channels.Part{Chat: inGuild, Text: "sure?", Buttons: yesNo()})
+	id := b.fake.Press(ana, discordtest.TextID, string(q), string(yesNo()[0].ID))
+	in := b.next()
+	if in.Kind != channels.KindPress || !in.Mentioned || in.From.Lang != "es-ES" || string(in.ID) != id {
+		t.Errorf("received %+v", in)
+	}
+	if kind, _ := b.fake.Answered(id); kind != 6 {
+		t.Errorf("answered with %d, want 6", kind)
+	}
+	if n := b.fake.Notices(ana.ID); len(n) != 1 || n[0] != b.sink.ack.Notice {
+		t.Errorf("notices %q", n)
+	}
+	b.fake.Repeat(id) // after a resume
+	b.next()
+	b.wait("not asked twice", func() bool { return len(b.fake.Calls("/callback")) == 2 })
+	if n := len(b.fake.Bots(discordtest.TextID)); n != 1 {
+		t.Errorf("%d messages in the channel", n)
+	}
+}
+
+// TestPress_TooLate: the acknowledgement comes after three seconds; the press
+// counts all the same.
+func TestPress_TooLate(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.run()
+	b.connected()
+	hold := make(chan struct{})
+	b.fake.Script(discordtest.Fault{Holding: []string{"/callback"}, Hold: hold})
+	id := b.fake.Press(ana, discordtest.TextID, "1", "a-button")
+	b.wait("not held", func() bool { return b.fake.Held() == 1 })
+	b.clock.forward(4 * time.Second)
+	close(hold)
+	if in := b.next(); string(in.ID) != id {
+		t.Errorf("received %+v", in)
+	}
+	if !b.logs.has("acknowledged too late") {
+		t.Errorf("log:\n%s", b.logs)
+	}
+}
+
+func TestCommands_AreTexts(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.run()
+	b.connected()
+	for _, tt := range []struct {
+		name    string
+		options []string
+		want    string
+	}{
+		{"reset", nil, "/reset"}, {"lang", []string{"language", "es"}, "/lang es"}, {"lang", nil, "/lang"},
+		{"ask", []string{"text", "two coffees, please"}, "two coffees, please"},
+	} {
+		id := b.fake.Command(ana, discordtest.TextID, tt.name, tt.options...)
+		in := b.next()
+		if in.Kind != channels.KindMessage || in.Text != tt.want || !in.Mentioned || in.From.Lang != "es-ES" || string(in.ID) != id {
+			t.Errorf("%s: received %+v", tt.name, in)
+		}
+		b.wait("the thinking goes on", func() bool { kind, said := b.fake.Answered(id); return kind == 5 && said == "✓" })
+	}
+}
+
+func (b *bed) serve() string {
+	srv := httptest.NewServer(b.Webhook(b.sink))
+	b.t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+func TestWebhook_SetAndUsed(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, interactions)
+	url := b.serve()
+	b.run()
+	if err := b.RegisterWebhook(t.Context(), url); err != nil { // with a ping, and a wrong signature
+		t.Fatal(err)
+	}
+	if s, err := b.WebhookStatus(t.Context()); err != nil || s.URL != url {
+		t.Errorf("%+v, %v", s, err)
+	}
+	id := b.fake.Command(ana, discordtest.TextID, "ask", "text", "hello")
+	if in := b.next(); in.Text != "hello" {
+		t.Errorf("received %+v", in)
+	}
+	b.wait("not answered", func() bool { kind, _ := b.fake.Answered(id); return kind == 4 })
+	press := b.fake.Press(ana, discordtest.TextID, "1", "a-button")
+	b.next()
+	b.wait("not answered", func() bool { kind, _ := b.fake.Answered(press); return kind == 6 })
+	b.sink.ack.Notice = "Not yours."
+	b.fake.Press(ana, discordtest.TextID, "1", "a-button")
+	b.next()
+	b.wait("no notice", func() bool { n := b.fake.Notices(ana.ID); return len(n) == 2 && n[1] == "Not yours." })
+	if err := b.RegisterWebhook(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := b.WebhookStatus(t.Context()); err != nil || s.URL != "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestWebhook_Refuses(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, interactions)
+	url := b.serve()
+	post := func(method, sig, at, body string) int {
+		req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Signature-Ed25519", sig)
+		req.Header.Set("X-Signature-Timestamp", at)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	// https://discord.com's own scheme, with the key of a fixed seed.
+	const sig = "9ef52e0980512fc86504213828935ead2d8ad69632af84e31aae7c0a1593a04f81779d871c1d68240dce56038c60788e51e59a6c3f14c72a4183c785b1e8b70e"
+	for name, tt := range map[string]struct {
+		method, sig, at, body string
+		want                  int
+	}{
+		"a ping":            {"POST", sig, "1700000000", `{"type":1}`, 200},
+		"another body":      {"POST", sig, "1700000000", `{"type":2}`, 401},
+		"another time":      {"POST", sig, "1700000001", `{"type":1}`, 401},
+		"no signature":      {"POST", "", "1700000000", `{"type":1}`, 401},
+		"a short signature": {"POST", sig[:64], "1700000000", `{"type":1}`, 401},
+		"no hex":            {"POST", "zz", "1700000000", `{"type":1}`, 401},
+		"too large":         {"POST", sig, "1700000000", strings.Repeat(" ", 2<<20), 401},
+		"a GET":             {"GET", sig, "1700000000", "", 405},
+	} {
+		if got := post(tt.method, tt.sig, tt.at, tt.body); got != tt.want {
+			t.Errorf("%s: answered %d, want %d", name, got, tt.want)
+		}
+	}
+	b.nothing()
+	gateway := newBed(t)
+	rec := httptest.NewRecorder()
+	gateway.Webhook(gateway.sink).ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/", nil))
+	if rec.Code != http.StatusNotFound {
+		t.Errorf("gateway mode answered %d", rec.Code)
+	}
+	if err := gateway.RegisterWebhook(t.Context(), url); err == nil || !strings.Contains(err.Error(), "mode to interactions") {
+		t.Errorf("gateway mode: %v", err)
+	}
+}
+
+// TestWebhook_G9_StoreAway: what can't be taken is no success.
+func TestWebhook_G9_StoreAway(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, interactions)
+	b.fake.UseEndpoint(b.serve())
+	b.sink.fail(&channels.RefusedError{Reason: channels.RefusedUnavailable})
+	raw := b.fake.Body(b.fake.Command(ana, discordtest.TextID, "ask", "text", "lost"))
+	b.wait("not delivered", func() bool { return b.logs.has("interaction could not be taken") || len(raw) == 0 })
+	b.nothing()
+}
