@@ -185,6 +185,7 @@ func disagreements(a channels.Adapter, chat channels.Chat) []string {
 	_, acks := a.(channels.Acker)
 	check(edits == caps.Edit.Text, "Editor and Capabilities.Edit.Text disagree")
 	check(caps.Edit.Text || caps.Edit == channels.EditLimits{}, "Edit has limits without Edit.Text")
+	check(caps.Edit.Draft == 0 || caps.Edit.Draft >= caps.Edit.MinInterval, "Edit.Draft is shorter than Edit.MinInterval")
 	check(types == (caps.Typing > 0), "Typer and Capabilities.Typing disagree")
 	check(!acks || caps.Buttons != nil, "an Acker without buttons")
 	check(caps.TextMax >= 0, "TextMax is negative")

@@ -391,7 +391,7 @@ func TestCapabilities(t *testing.T) {
 	b := newBed(t)
 	want := channels.Capabilities{
 		TextMax: 4096, Unit: channels.UnitUTF16, Markup: channels.MarkupHTML, Buttons: &channels.ButtonLimits{Max: 8, LabelMax: 64, IDBytes: 64},
-		Edit: channels.EditLimits{Text: true, MinInterval: time.Second}, Typing: 5 * time.Second, Private: true, Threads: true,
+		Edit: channels.EditLimits{Text: true, MinInterval: time.Second, Draft: 1500 * time.Millisecond}, Typing: 5 * time.Second, Private: true, Threads: true,
 	}
 	if diff := cmp.Diff(want, b.Capabilities(toAna)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

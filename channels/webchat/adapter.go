@@ -26,6 +26,9 @@ var (
 // typingLife is how long one sign of typing is shown.
 const typingLife = 10 * time.Second
 
+// draftEvery is how often an answer that is being written is shown anew.
+const draftEvery = 100 * time.Millisecond
+
 // Adapter is one web chat.
 type Adapter struct {
 	cfg     Config
@@ -71,7 +74,7 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 func (a *Adapter) Capabilities(channels.Chat) channels.Capabilities {
 	return channels.Capabilities{
 		Buttons:    &channels.ButtonLimits{Max: 10},
-		Edit:       channels.EditLimits{Text: true},
+		Edit:       channels.EditLimits{Text: true, Draft: draftEvery},
 		Typing:     typingLife,
 		Idempotent: true,
 		Refuses:    true,
@@ -96,8 +99,16 @@ func (a *Adapter) Send(_ context.Context, part channels.Part) (channels.Receipt,
 	return channels.Receipt{ID: derivedID("b", string(part.Chat.ID), part.Key)}, nil
 }
 
-// Edit does nothing, for the same reason.
-func (a *Adapter) Edit(context.Context, channels.MessageID, channels.Part) error { return nil }
+// Edit can't fail, for the same reason. An answer that is still being written
+// isn't in the log: the visitor's open streams are told of it.
+func (a *Adapter) Edit(_ context.Context, id channels.MessageID, part channels.Part) error {
+	if part.Draft {
+		a.streams.draft(part.Chat.ID, editData{ID: id, Text: part.Text, Buttons: []channels.Button{}, Draft: true})
+	} else {
+		a.streams.written(part.Chat.ID)
+	}
+	return nil
+}
 
 // Typing tells the visitor's open streams.
 func (a *Adapter) Typing(_ context.Context, chat channels.Chat, until time.Time) {

@@ -43,6 +43,8 @@ type editData struct {
 	ID      channels.MessageID `json:"id"`
 	Text    string             `json:"text"`
 	Buttons []channels.Button  `json:"buttons"`
+	// Draft is true where the text isn't whole yet; such an edit has no number.
+	Draft bool `json:"draft,omitempty"`
 }
 
 type typingData struct {
@@ -60,7 +62,7 @@ func toEvent(e channels.LogEntry) event {
 	if buttons == nil {
 		buttons = []channels.Button{}
 	}
-	return event{"edit", e.N, editData{e.EditOf, e.Text, buttons}}
+	return event{"edit", e.N, editData{ID: e.EditOf, Text: e.Text, Buttons: buttons}}
 }
 
 // after is the number of the last event that the client has: what a stream
@@ -120,7 +122,7 @@ func (a *Adapter) getEvents(w http.ResponseWriter, r *http.Request, s session) {
 		return
 	default:
 	}
-	typing, leave, ok := a.streams.join(s.ID)
+	signs, leave, ok := a.streams.join(s.ID)
 	if !ok {
 		failAfter(w, http.StatusTooManyRequests, unavailableAfter, "too_many_streams", "this session has too many streams open")
 		return
@@ -152,8 +154,10 @@ func (a *Adapter) getEvents(w http.ResponseWriter, r *http.Request, s session) {
 		}
 		select {
 		case <-grown:
-		case until := <-typing:
+		case until := <-signs.typing:
 			st.typing(until)
+		case d := <-signs.draft:
+			st.event("edit", "", d)
 		case <-beat.C:
 			// The log is read as well: a signal is a hint, the log is the truth.
 			st.printf(": still here\n\n")

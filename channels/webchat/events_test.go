@@ -237,3 +237,27 @@ func TestSend_IsNamedByItsKey(t *testing.T) {
 		t.Error("two messages share an id")
 	}
 }
+
+// An answer that is being written is shown to open streams alone, and a draft
+// that was too slow never replaces the whole text.
+func TestEvents_A9_DraftsHaveNoIDAndAreNotKept(t *testing.T) {
+	t.Parallel()
+	c := newChat(t, webchat.Config{})
+	v := c.begin("en")
+	st := v.open("/chat/api/events")
+	st.block()
+	draft := channels.Part{Chat: v.at(), Text: "Once upon …", Draft: true}
+	if err := c.adapter.Edit(t.Context(), "b-1", draft); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"id":"b-1","text":"Once upon …","buttons":[],"draft":true}`
+	if got := st.event("edit"); strings.Contains(got, "id: ") || !strings.Contains(got, want) {
+		t.Errorf("the draft is %q", got)
+	}
+	if _, body := v.call("GET", "/chat/api/messages", ""); strings.Contains(body, "Once") {
+		t.Errorf("it is kept: %s", body)
+	}
+	if d := c.adapter.Capabilities(v.at()).Edit.Draft; d <= 0 || d > time.Second {
+		t.Errorf("drafts are shown each %v", d)
+	}
+}

@@ -11,47 +11,53 @@ import (
 // maxStreams bounds the streams of all visitors together.
 const maxStreams = 20_000
 
-// streams knows who has a live stream open, to bound them and to pass the
-// sign of typing on.
+// streams knows who has a live stream open, to bound them and to pass on what
+// the log doesn't have: the sign of typing, and answers that are being written.
 type streams struct {
 	perSession int
 
 	mu    sync.Mutex
-	open  map[channels.ChatID]map[chan time.Time]bool
+	open  map[channels.ChatID]map[*live]bool
 	total int
 	// signs are those that still last: a visitor's first message and the
 	// first stream are sent together, and the sign may be quicker.
 	signs map[channels.ChatID]time.Time
 }
 
+// live is one open stream. Each of its channels holds the newest alone.
+type live struct {
+	typing chan time.Time
+	draft  chan editData
+}
+
 func newStreams(perSession int) *streams {
 	return &streams{
 		perSession: perSession,
-		open:       map[channels.ChatID]map[chan time.Time]bool{},
+		open:       map[channels.ChatID]map[*live]bool{},
 		signs:      map[channels.ChatID]time.Time{},
 	}
 }
 
-// join takes a place. The channel holds the newest sign of typing alone.
-func (s *streams) join(id channels.ChatID) (typing <-chan time.Time, leave func(), ok bool) {
+// join takes a place.
+func (s *streams) join(id channels.ChatID) (l *live, leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.total >= maxStreams || len(s.open[id]) >= s.perSession {
 		return nil, nil, false
 	}
-	c := make(chan time.Time, 1)
+	l = &live{typing: make(chan time.Time, 1), draft: make(chan editData, 1)}
 	if s.open[id] == nil {
-		s.open[id] = map[chan time.Time]bool{}
+		s.open[id] = map[*live]bool{}
 	}
-	s.open[id][c] = true
+	s.open[id][l] = true
 	s.total++
 	if until, ok := s.signs[id]; ok && until.After(time.Now()) {
-		c <- until
+		l.typing <- until
 	}
-	return c, func() {
+	return l, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.open[id], c)
+		delete(s.open[id], l)
 		if len(s.open[id]) == 0 {
 			delete(s.open, id)
 		}
@@ -65,13 +71,40 @@ func (s *streams) typing(id channels.ChatID, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remember(id, until)
-	for c := range s.open[id] {
+	for l := range s.open[id] {
+		replace(l.typing, until)
+	}
+}
+
+// draft passes on how a message reads that is still being written.
+func (s *streams) draft(id channels.ChatID, d editData) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range s.open[id] {
+		replace(l.draft, d)
+	}
+}
+
+// written takes back what streams haven't passed on yet of messages that are
+// being written: the log has something newer.
+func (s *streams) written(id channels.ChatID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range s.open[id] {
 		select {
-		case <-c:
+		case <-l.draft:
 		default:
 		}
-		c <- until
 	}
+}
+
+// replace puts v in the place of what wasn't read. There is no other sender.
+func replace[T any](c chan T, v T) {
+	select {
+	case <-c:
+	default:
+	}
+	c <- v
 }
 
 // remember keeps a sign for streams that open while it lasts; s.mu is held.

@@ -33,6 +33,7 @@ type account struct {
 	// doubtful are entries that Next said are being sent, by seq: such a one
 	// may be about to be taken, having been born in a commit just now.
 	doubtful map[string]doubt
+	drafts   map[draftKey]*Draft
 	budget   budget
 	cursor   string // of the scan
 	// scanFrom is when the next scan may be: put off while so many chats rest
@@ -51,7 +52,7 @@ const (
 )
 
 func newAccount(o *Outbox, name string, adapter channels.Adapter) *account {
-	a := &account{o: o, name: name, adapter: adapter, chats: make(map[string]*chat), doubtful: make(map[string]doubt)}
+	a := &account{o: o, name: name, adapter: adapter, chats: make(map[string]*chat), doubtful: make(map[string]doubt), drafts: make(map[draftKey]*Draft)}
 	a.wake = sync.NewCond(&a.mu)
 	o.metrics.create(name)
 	a.sentOK = o.metrics.sends.WithLabelValues(name, outOK)
@@ -200,7 +201,8 @@ func (a *account) pop() *chat {
 		a.tail = nil
 	}
 	a.queued--
-	c.next, c.queued, c.busy, c.again = nil, false, true, false
+	// A hint that came while the chat was queued for a draft is kept.
+	c.next, c.queued, c.busy, c.again = nil, false, true, c.again && c.draft != nil
 	return c
 }
 

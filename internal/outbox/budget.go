@@ -49,7 +49,7 @@ const (
 // at once. The wait is promised: whoever asks later waits longer.
 func (a *account) reserve(c *chat, e *Entry) time.Duration {
 	caps := a.capabilities(e.Part.Chat)
-	edit := e.Kind == Edit && caps.Edit.MinInterval > 0
+	edit := e.Kind != Send && caps.Edit.MinInterval > 0
 	if caps.Budget == (channels.Budget{}) && !edit {
 		return 0
 	}
@@ -67,7 +67,7 @@ func (a *account) reserve(c *chat, e *Entry) time.Duration {
 	at, b.chats[c.key] = b.chats[c.key].take(now, caps.Budget.Chat)
 	at = later(at, forAll)
 	if edit {
-		key := c.key + "\x00" + string(e.Target)
+		key := editKey(c.key, e.Target)
 		var forThis time.Time
 		forThis, b.edited[key] = b.edited[key].take(at, channels.Rate{Sends: 1, Per: caps.Edit.MinInterval})
 		at = later(at, forThis)
@@ -78,6 +78,30 @@ func (a *account) reserve(c *chat, e *Entry) time.Duration {
 	}
 	c.slot = at
 	return at.Sub(now)
+}
+
+func editKey(chat string, id channels.MessageID) string { return chat + "\x00" + string(id) }
+
+// spare takes what an edit of a draft costs, and tells whether there was room
+// for it: it never waits, and leaves a chat that may send several messages at
+// once half of that. The account's lock is held.
+func (b *budget) spare(now time.Time, chat string, id channels.MessageID, caps channels.Capabilities) bool {
+	b.sweep(now)
+	room := func(at time.Time, left bucket, r channels.Rate) bool {
+		return !at.After(now) && (r.Sends < 2 || time.Time(left).Sub(now) <= r.Per/2)
+	}
+	allAt, all := b.account.take(now, caps.Budget.Account)
+	chatAt, one := b.chats[chat].take(now, caps.Budget.Chat)
+	key := editKey(chat, id)
+	editAt, edited := b.edited[key].take(now, channels.Rate{Sends: 1, Per: caps.Edit.MinInterval})
+	if !room(allAt, all, caps.Budget.Account) || !room(chatAt, one, caps.Budget.Chat) || editAt.After(now) {
+		return false
+	}
+	b.account, b.chats[chat] = all, one
+	if caps.Edit.MinInterval > 0 {
+		b.edited[key] = edited
+	}
+	return true
 }
 
 func later(a, b time.Time) time.Time {

@@ -14,6 +14,9 @@ type chat struct {
 	// entry is marked as sending, for us, and not sent yet. A sender that
 	// is at it has taken it away.
 	entry *Entry
+	// draft is shown where there is nothing else to do: the chat was queued
+	// for it alone.
+	draft *Draft
 	// outcome is what came of a send and couldn't be committed yet.
 	outcome *outcome
 	// seq is the entry that a sender is at, 0 where none.
@@ -28,20 +31,24 @@ type chat struct {
 }
 
 // begin takes what there is to do away from the chat.
-func (a *account) begin(c *chat) (*Entry, *outcome) {
+func (a *account) begin(c *chat) (*Entry, *outcome, *Draft) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	e, out := c.entry, c.outcome
-	c.outcome = nil
+	e, out, d := c.entry, c.outcome, c.draft
+	c.outcome, c.draft = nil, nil
 	switch {
 	case out != nil:
 		c.seq = out.entry.Seq
-		return nil, out
+		return nil, out, nil
 	case e != nil:
 		c.entry = nil
 		c.seq = e.Seq
+		if d != nil {
+			d.arm() // another time
+		}
+		return e, nil, nil
 	}
-	return e, nil
+	return nil, nil, d
 }
 
 // merge keeps e as the entry to send next. Where the same was handed over in

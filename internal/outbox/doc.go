@@ -2,8 +2,9 @@
 // chat, in the chat's order, many chats at once.
 //
 // It owns the retries, by the class of the failure, the pauses of accounts
-// that are refused or limited, how often a chat and an account are sent to, and
-// the sign of typing. It doesn't own the
+// that are refused or limited, how often a chat and an account are sent to, the
+// sign of typing, and what a message shows while it is being written ([Draft]).
+// It doesn't own the
 // entries: what is unsent, and what is being sent, is the store's to know. Nor
 // does it render: an entry is one platform call.
 //

@@ -24,8 +24,12 @@ type step struct {
 
 // step sends one entry of the chat and commits what came of it.
 func (a *account) step(c *chat) step {
-	e, out := a.begin(c)
+	e, out, d := a.begin(c)
 	if out == nil {
+		if d != nil {
+			a.draw(d)
+			return step{}
+		}
 		if e == nil {
 			var done step
 			if e, done = a.next(c); e == nil {
@@ -84,13 +88,16 @@ func (a *account) deliver(e Entry) *outcome {
 		a.o.metrics.sends.WithLabelValues(a.name, outExpired).Inc()
 		return &outcome{entry: e, verdict: verdict{do: doFail, unknown: e.Maybe, cause: "not sent in time"}}
 	}
+	editor, ok := a.adapter.(channels.Editor)
+	if e.Kind == Finish && (!ok || e.Target == "") {
+		e.Kind = Send // of the draft there is nothing to edit
+	}
 	if e.Kind == Send && e.Doubts > 1 && !a.idempotent(e) {
 		// Sent twice perhaps already, each time cut short by a crash.
 		a.o.log.Error("entry may have been sent twice and is given up", "channel", a.name, "chat", e.ChatKey, "seq", e.Seq)
 		a.o.metrics.sends.WithLabelValues(a.name, string(channels.Unknown)).Inc()
 		return &outcome{entry: e, verdict: verdict{do: doFail, unknown: true, cause: "cut short twice while it was sent"}}
 	}
-	editor, ok := a.adapter.(channels.Editor)
 	if e.Kind == Edit && (!ok || e.Target == "") {
 		a.o.metrics.sends.WithLabelValues(a.name, outDropped).Inc()
 		return &outcome{entry: e, verdict: verdict{do: doFail, cause: "nothing to edit"}}
@@ -99,6 +106,32 @@ func (a *account) deliver(e Entry) *outcome {
 		return &outcome{entry: e, verdict: verdict{do: doRetry, cause: "shutting down"}}
 	}
 	e.Part.Key = Key(e.ChatKey, e.Seq)
+	receipt, err := a.attempt(&e, editor)
+	if err == nil {
+		a.sentOK.Inc()
+		a.succeeded()
+		a.left(e, receipt)
+		return &outcome{entry: e, receipt: receipt, verdict: verdict{do: doSent}}
+	}
+	return &outcome{entry: e, verdict: a.failed(e, err)}
+}
+
+// attempt makes the call; a second one where the first was certainly not taken
+// and there is another way to say the same.
+func (a *account) attempt(e *Entry, editor channels.Editor) (channels.Receipt, error) {
+	receipt, err := a.say(*e, editor)
+	if err == nil || e.Kind != Finish || channels.ClassOf(err) != channels.PermanentMessage {
+		return receipt, err
+	}
+	// The draft is gone, or too old to be edited.
+	a.o.log.Warn("draft can't be edited, the answer is sent as a message of its own", "channel", a.name, "chat", e.ChatKey, "seq", e.Seq, "err", err)
+	e.Kind = Send
+	return a.say(*e, editor)
+}
+
+// say makes the call, and a second one without the markup where the platform
+// refuses it.
+func (a *account) say(e Entry, editor channels.Editor) (channels.Receipt, error) {
 	receipt, err := a.call(e, editor)
 	if err != nil && e.Part.Plain != "" && channels.ClassOf(err) == channels.PermanentMessage {
 		// Certainly not taken, perhaps for its markup: once more without.
@@ -108,12 +141,7 @@ func (a *account) deliver(e Entry) *outcome {
 		plain.Part.Text, plain.Part.Markup, plain.Part.Plain = e.Part.Plain, channels.MarkupPlain, ""
 		receipt, err = a.call(plain, editor)
 	}
-	if err == nil {
-		a.sentOK.Inc()
-		a.succeeded()
-		return &outcome{entry: e, receipt: receipt, verdict: verdict{do: doSent}}
-	}
-	return &outcome{entry: e, verdict: a.failed(e, err)}
+	return receipt, err
 }
 
 // panicked is the error that a panic in an adapter becomes.
@@ -121,24 +149,29 @@ type panicked struct{ kind string }
 
 func (p *panicked) Error() string { return "adapter panicked: " + p.kind }
 
-// call makes the one platform call. A panic is an unknown outcome. What was
+// recovered makes a panic the call's error, of unknown outcome. What was
 // panicked with isn't told unless the runtime made it: it may quote a message.
+func (a *account) recovered(err *error) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	kind := fmt.Sprintf("%T", v)
+	if re, ok := v.(runtime.Error); ok {
+		kind = re.Error()
+	}
+	a.o.log.Error("adapter panicked", "channel", a.name, "panic", kind, "stack", string(debug.Stack()))
+	*err = &panicked{kind}
+}
+
+// call makes the one platform call.
 func (a *account) call(e Entry, editor channels.Editor) (r channels.Receipt, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			kind := fmt.Sprintf("%T", v)
-			if re, ok := v.(runtime.Error); ok {
-				kind = re.Error()
-			}
-			a.o.log.Error("adapter panicked", "channel", a.name, "panic", kind, "stack", string(debug.Stack()))
-			err = &panicked{kind}
-		}
-	}()
+	defer a.recovered(&err)
 	ctx, cancel := context.WithTimeout(a.o.sendCtx, a.o.cfg.SendTimeout)
 	defer cancel()
 	begun := time.Now()
 	defer func() { a.duration.Observe(time.Since(begun).Seconds()) }()
-	if e.Kind == Edit {
+	if e.Kind != Send {
 		return channels.Receipt{ID: e.Target}, editor.Edit(ctx, e.Target, e.Part)
 	}
 	return a.adapter.Send(ctx, e.Part)

@@ -38,6 +38,9 @@ type Kind string
 const (
 	Send Kind = "send"
 	Edit Kind = "edit"
+	// Finish gives a draft its final text: an edit, or a message of its own
+	// where there is nothing to edit.
+	Finish Kind = "finish"
 )
 
 // Entry is one thing to say to a chat, in the chat's order.

@@ -52,8 +52,9 @@ func judge(e Entry, err error, idempotent bool) verdict {
 	default:
 		v.unknown = true
 		switch {
-		case e.Kind == Edit, idempotent:
-			if (e.Kind == Edit || crashed) && e.Attempts >= maxTries {
+		case e.Kind != Send, idempotent:
+			// An edit can be repeated.
+			if (e.Kind != Send || crashed) && e.Attempts >= maxTries {
 				v.do = doFail
 			}
 		case e.Maybe:

@@ -46,9 +46,12 @@ export class Log {
     this.#settle(end, from !== 'user');
   }
 
-  edit({ id, text, buttons }) {
+  // edit changes a message. While it is being written (draft) it isn't
+  // announced: the last edit is.
+  edit({ id, text, buttons, draft }) {
     const turn = this.#turns.get(id);
     if (!turn) return;
+    turn.root.ariaBusy = draft ? 'true' : null;
     const end = this.#atEnd();
     const focused = turn.choices?.contains(document.activeElement);
     turn.text.replaceChildren(render(text, this.#t('newTab')));
