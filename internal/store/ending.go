@@ -53,6 +53,9 @@ func cutTurn(tx Tx, now time.Time, l *lane, why string, keep bool) (had bool, er
 	}
 	l.turn, l.parked, l.attempt = "", false, 0
 	l.fence++
+	if err := dropDraft(tx, now, l.key); err != nil {
+		return true, err
+	}
 	if err := l.advance(tx, upTo); err != nil {
 		return true, err
 	}

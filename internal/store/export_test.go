@@ -6,5 +6,5 @@ var HotQueries = map[string]string{
 	"question by token": qWaitGet, "questions of a chat": qWaitChat, "answer of a turn": qWaitTurn, "question of a turn": qWaitOpen,
 	"questions that are over": qWaitDue, "next expiry": qWaitNext,
 	"first entry": qOutFirst, "entry": qOutGet, "mark": qOutMark, "target": qOutTarget,
-	"turn": qTurnGet, "calls": qCalls, "end of calls": qCallsEnd, "history": qHistRead, "log": qLogRead,
+	"draft": qDraftGet, "turn": qTurnGet, "calls": qCalls, "end of calls": qCallsEnd, "history": qHistRead, "log": qLogRead,
 }

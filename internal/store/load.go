@@ -46,6 +46,16 @@ func load(tx Tx, now time.Time, l lease.Lane, historyMax int) (w turn.Work, err 
 			return w, err
 		}
 	}
+	if row.turn == "" && len(w.Queue) > 0 {
+		d, ok, err := getDraft(tx, row.key)
+		if err != nil {
+			return w, err
+		}
+		if ok && d.seq == w.Queue[0].Seq {
+			have := drafted(d)
+			w.Draft = &have
+		}
+	}
 	w.Runs, err = runs(tx, row.key, now)
 	return w, err
 }

@@ -160,7 +160,10 @@ func (s *Store) Sent(ctx context.Context, e outbox.Entry, r channels.Receipt) (o
 			if e.Part.Plain != "" {
 				entry.Text = e.Part.Plain
 			}
-			if entry.ID == "" || e.Kind == outbox.Edit {
+			if e.Kind == outbox.Finish && r.ID != e.Target {
+				entry.EditOf = "" // there was nothing to edit: it is a message of its own
+			}
+			if entry.ID == "" || entry.EditOf != "" {
 				entry.ID = channels.MessageID(fmt.Sprintf("%s-%d", e.Kind, e.Seq))
 			}
 			if err := logEntry(tx, now, e.ChatKey, entry); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/inbox"
+	"github.com/parley-bot/parley/internal/outbox"
 	"github.com/parley-bot/parley/internal/turn"
 )
 
@@ -15,6 +16,7 @@ import (
 type saying struct {
 	own    bool   // this process sends for the channel
 	editOf int64  // the entries are edits of that one
+	finish int64  // the first takes the place of that one, a draft
 	wait   string // token of the question that the parts ask
 }
 
@@ -37,13 +39,17 @@ func say(tx Tx, now time.Time, channel, chatKey string, parts []channels.Part, h
 		return turn.Spoke{}, fmt.Errorf("numbering what is said: %w", err)
 	}
 	first := last - int64(len(parts)) + 1
-	spoke := turn.Spoke{Seq: first, Born: how.own && sent == first-1}
-	kind := "send"
-	if how.editOf != 0 {
-		kind = "edit"
-	}
+	// What takes a draft's place is found in the store, with the draft's id.
+	spoke := turn.Spoke{Seq: first, Born: how.own && sent == first-1 && how.finish == 0}
 	for i, p := range parts {
 		seq := first + int64(i)
+		kind, of := outbox.Send, how.editOf
+		switch {
+		case of != 0:
+			kind = outbox.Edit
+		case i == 0 && how.finish != 0:
+			kind, of = outbox.Finish, how.finish
+		}
 		payload, err := json.Marshal(p)
 		if err != nil {
 			return spoke, fmt.Errorf("encoding what is said: %w", err)
@@ -52,7 +58,7 @@ func say(tx Tx, now time.Time, channel, chatKey string, parts []channels.Part, h
 		if i == 0 && spoke.Born {
 			state, attempts = "sending", 1
 		}
-		if _, err := tx.Exec(qOutInsert, chatKey, seq, kind, payload, how.editOf, how.wait, state, attempts, 0, ms(now)); err != nil {
+		if _, err := tx.Exec(qOutInsert, chatKey, seq, string(kind), payload, of, how.wait, state, attempts, 0, ms(now)); err != nil {
 			return spoke, fmt.Errorf("queueing what is said: %w", err)
 		}
 	}

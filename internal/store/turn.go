@@ -260,7 +260,11 @@ func finish(tx Tx, now time.Time, l lease.Lane, f turn.Finish) (out turn.Finishe
 			return out, fmt.Errorf("writing lane's error: %w", err)
 		}
 	}
-	if out.Spoke, err = say(tx, now, row.channel, row.chatKey, f.Say, saying{own: f.Own}); err != nil {
+	edit, err := endDraft(tx, now, row.key)
+	if err != nil {
+		return out, err
+	}
+	if out.Spoke, err = say(tx, now, row.channel, row.chatKey, f.Say, saying{own: f.Own, finish: edit}); err != nil {
 		return out, err
 	}
 	if err := addEvents(tx, row.chatKey, f.Events); err != nil {

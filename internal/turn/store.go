@@ -32,7 +32,12 @@ type Store interface {
 	// Late keeps what a call returned after its lane was lost, in the audit
 	// only.
 	Late(ctx context.Context, lane string, e audit.Event) error
-	// Finish is T6: the turn is over.
+	// Draft says something of an answer that is still being written, once a
+	// turn: where that was done already nothing is said and the draft that is
+	// there is returned. It isn't a step: attempts count on.
+	Draft(ctx context.Context, l lease.Lane, d Draft) (Drafted, error)
+	// Finish is T6: the turn is over. Where there is a draft, the first of
+	// what is said takes its place; what hasn't left of it is withdrawn.
 	Finish(ctx context.Context, l lease.Lane, f Finish) (Finished, error)
 	// KV reads what tools saved.
 	tool.Store
@@ -64,6 +69,9 @@ type Work struct {
 	History []Line
 	// Runs are the remembered runs of the session, newest first.
 	Runs []ledger.Run
+	// Draft is what the turn that starts here has said already, before it was
+	// cut short; nil where nothing.
+	Draft *Drafted
 }
 
 // Line is one stored line of a chat's history.
@@ -166,6 +174,26 @@ type Result struct {
 	// Run is remembered where not nil.
 	Run    *ledger.Run
 	Events []audit.Event
+}
+
+// Draft is the commit of the beginning of an answer.
+type Draft struct {
+	// Seq is the message that is answered.
+	Seq  int64
+	Part channels.Part
+	Own  bool
+}
+
+// Drafted is a draft in the outbox.
+type Drafted struct {
+	// Seq is the entry's number.
+	Seq int64
+	// Sent is the platform's id of it, once it has left.
+	Sent channels.MessageID
+	// Lost is true where it won't be seen: there is nothing to edit.
+	Lost bool
+	// Spoke is what this commit put into the outbox, if anything.
+	Spoke Spoke
 }
 
 // Finish is the commit that ends a turn.

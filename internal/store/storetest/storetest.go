@@ -25,7 +25,7 @@ type Opened struct {
 func Run(t *testing.T, open func(t *testing.T) Opened) {
 	for _, group := range [][]test{
 		acceptTests(), answerTests(), groupTests(), raceTests(), commandTests(), turnTests(), stepTests(),
-		outboxTests(), deliveryTests(), questionTests(), senderTests(), expiryTests(), restartTests(), keepTests(), cleanTests(), modelTests(),
+		outboxTests(), draftTests(), deliveryTests(), questionTests(), senderTests(), expiryTests(), restartTests(), keepTests(), cleanTests(), modelTests(),
 	} {
 		for _, tt := range group {
 			t.Run(tt.name, func(t *testing.T) {
