@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/discord"
 	"github.com/parley-bot/parley/channels/telegram"
 	"github.com/parley-bot/parley/channels/twilio"
 	"github.com/parley-bot/parley/channels/webchat"
@@ -37,6 +38,7 @@ func channelKinds() []channelKind {
 		{"whatsapp_cloud", newWhatsAppCloud},
 		{"twilio", newTwilio},
 		{"telegram", newTelegram},
+		{"discord", newDiscord},
 	}
 }
 
@@ -100,6 +102,18 @@ func newWhatsAppCloud(c config.Channel, env channelEnv) (channels.Adapter, error
 		return nil, err
 	}
 	a, err := whatsappcloud.New(cfg, whatsappcloud.Deps{Host: env.host, Log: env.log, Name: c.Name})
+	if err != nil {
+		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
+	}
+	return a, nil
+}
+
+func newDiscord(c config.Channel, env channelEnv) (channels.Adapter, error) {
+	var cfg discord.Config
+	if err := c.Decode(&cfg); err != nil {
+		return nil, err
+	}
+	a, err := discord.New(cfg, discord.Deps{Host: env.host, Log: env.log, Name: c.Name})
 	if err != nil {
 		return nil, fmt.Errorf("channel %s: %w", c.Name, err)
 	}
