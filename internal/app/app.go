@@ -125,7 +125,7 @@ func (a *App) join(serve bool) (err error) {
 		Store:   a.st,
 		Adapter: func(name string) (channels.Adapter, bool) { ad, ok := adapters[name]; return ad, ok },
 		Own:     func(name string) bool { _, ok := adapters[name]; return ok },
-		Spoke:   a.spoke, Typing: a.outbox.Typing, Asked: a.asked, Now: a.st.Now, Log: a.log,
+		Spoke:   a.spoke, Typing: a.outbox.Typing, Draft: a.draft, Asked: a.asked, Now: a.st.Now, Log: a.log,
 		Unavailable: func(err error) bool { return errors.Is(err, inbox.ErrUnavailable) },
 		Registerer:  reg, Channels: names,
 	})
@@ -182,6 +182,11 @@ func (a *App) spoke(channel, chatKey string, s turn.Spoke, parts []channels.Part
 	default:
 		a.outbox.Wake(channel, chatKey)
 	}
+}
+
+// draft opens the draft that an entry is.
+func (a *App) draft(channel, chatKey string, d turn.Drafted, first channels.Part, render func(string) (channels.Part, bool)) turn.Drafting {
+	return a.outbox.Draft(channel, chatKey, d.Seq, d.Sent, first, render)
 }
 
 // ended is told of questions that expired.

@@ -50,7 +50,7 @@ func (m *model) then(answers ...answer) {
 }
 
 // Generate implements turn.Model.
-func (m *model) Generate(ctx context.Context, req llm.Request, _ func(string)) (llm.Response, error) {
+func (m *model) Generate(ctx context.Context, req llm.Request, onText func(string)) (llm.Response, error) {
 	m.mu.Lock()
 	// A deep copy: what a model was told must not change afterwards.
 	var copied llm.Request
@@ -69,7 +69,55 @@ func (m *model) Generate(ctx context.Context, req llm.Request, _ func(string)) (
 	if a == nil {
 		return llm.Response{Text: "(nothing more to say)", Stop: llm.StopEnd}, nil
 	}
-	return a(ctx, req)
+	return a(context.WithValue(ctx, onTextKey{}, onText), req)
+}
+
+// onTextKey is where an answer finds what the text is shown by as it grows.
+type onTextKey struct{}
+
+// writing is an answer that a test writes piece by piece.
+type writing struct {
+	texts chan string   // the whole text so far, each time
+	taken chan struct{} // has a signal after each
+	// streamed is whether somebody wanted to see it.
+	streamed chan bool
+}
+
+func newWriting() *writing {
+	return &writing{texts: make(chan string), taken: make(chan struct{}), streamed: make(chan bool, 100)}
+}
+
+// then is the answer: it ends with what end gives once texts is closed.
+func (w *writing) then(end answer) answer {
+	return func(ctx context.Context, req llm.Request) (llm.Response, error) {
+		onText, _ := ctx.Value(onTextKey{}).(func(string))
+		w.streamed <- onText != nil
+		for {
+			select {
+			case text, more := <-w.texts:
+				if !more {
+					return end(ctx, req)
+				}
+				if onText != nil {
+					onText(text)
+				}
+				w.taken <- struct{}{}
+			case <-ctx.Done():
+				return llm.Response{}, &llm.Error{Class: llm.Cancelled, Err: ctx.Err()}
+			}
+		}
+	}
+}
+
+// write gives one text, and waits until it was taken.
+func (b *bed) write(w *writing, text string) {
+	b.t.Helper()
+	select {
+	case w.texts <- text:
+		b.soon(w.taken, "the text to be taken")
+	case <-b.ctx.Done():
+		b.t.Fatalf("writing %q: %v\n%s", text, b.ctx.Err(), b.logs)
+	}
 }
 
 // requests are what the model was asked so far.

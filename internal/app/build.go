@@ -221,6 +221,7 @@ func (b *Bot) setup() turn.Setup {
 	}
 	return turn.Setup{
 		Persona: c.Bot.Persona, Model: b.model, Tools: b.tools.registry, Texts: b.texts,
+		Stream:          c.Bot.Stream,
 		HistoryMessages: c.Bot.History.Messages, HistoryTokens: c.Bot.History.Tokens,
 		MaxSteps: c.Loop.MaxSteps, MaxStepsMessage: c.Loop.MaxStepsMessage,
 		ToolTimeout: c.Loop.ToolTimeout, Deadline: c.Loop.TurnDeadline, OutputCap: tool.DefaultOutputCap,

@@ -91,6 +91,8 @@ type Bot struct {
 	Lang    string  `yaml:"lang"`
 	Persona string  `yaml:"persona" config:"text"`
 	History History `yaml:"history"`
+	// Stream shows answers while they are written, where the bot has no tools.
+	Stream bool `yaml:"stream"` // true
 }
 
 // History bounds what of a chat a model is told; whole turns are left out.
@@ -287,7 +289,7 @@ func defaults() *Config {
 	return &Config{
 		Server: Server{Listen: "127.0.0.1:8080", ShutdownTimeout: 20 * time.Second},
 		Store:  Store{URL: secret.New("sqlite://data/parley.db")},
-		Bot:    Bot{Name: "parley", Lang: "en", History: History{Messages: 40, Tokens: 8000}},
+		Bot:    Bot{Name: "parley", Lang: "en", Stream: true, History: History{Messages: 40, Tokens: 8000}},
 		Loop:   Loop{MaxSteps: 5, ToolTimeout: 15 * time.Second, TurnDeadline: 10 * time.Minute},
 		Confirm: Confirm{
 			Timeout: 2 * time.Minute, Buttons: true, ExpiredNotice: true,

@@ -55,6 +55,7 @@ func TestLoad_Everything(t *testing.T) {
 		"proxies":       {fmt.Sprint(cfg.Server.Proxies()), "[127.0.0.1/32 10.0.0.0/8]"},
 		"admin_token":   {cfg.Server.AdminToken.Reveal(), "canary-token-2"},
 		"store":         {cfg.Store.URL.Reveal(), "postgres://u:canary-token-2@db/parley"},
+		"stream":        {cfg.Bot.Stream, false},
 		"persona":       {cfg.Bot.Persona, "Costs ${PRICE}.\n"},
 		"lang":          {cfg.Bot.Lang, "no"},
 		"timeout":       {cfg.Model.Timeout, 45 * time.Second},

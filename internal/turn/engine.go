@@ -74,6 +74,7 @@ type run struct {
 	started time.Time
 	model   time.Duration // spent in model calls
 	quit    func()        // stops the sign of typing
+	draft   draft
 }
 
 // Work goes on with the lane's turn, or starts its next one, until it is over
@@ -90,7 +91,10 @@ func (e *Engine) Work(ctx context.Context, l lease.Lane) (more bool, err error) 
 	}
 	t := &run{Engine: e, set: set, lease: l, work: w, runs: w.Runs, started: e.deps.Now(), quit: func() {}}
 	t.begin()
-	defer func() { t.quit() }()
+	defer func() {
+		t.quit()
+		t.endDraft()
+	}()
 	if w.Saved != nil {
 		if t.j, err = decodeJournal(w.Saved.Version, w.Saved.Journal); err != nil {
 			e.deps.Log.Error("turn failed: unreadable", "lane", l.Key, "turn", t.id, "err", err)

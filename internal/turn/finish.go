@@ -60,6 +60,7 @@ func (t *run) fail(ctx context.Context, cause string) (bool, error) {
 // end is T6. keep stores the text as the turn's answer.
 func (t *run) end(ctx context.Context, state, cause, text string, keep bool, outcome string) (bool, error) {
 	t.quit()
+	t.endDraft() // before the final text is committed, or it might come last
 	lines := make([]Line, 0, len(t.j.Lines)+1)
 	for _, l := range t.j.Lines {
 		lines = append(lines, Line{Role: string(llm.RoleUser), Text: l})

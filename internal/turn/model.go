@@ -48,12 +48,12 @@ func (t *run) ask(ctx context.Context) (text string, final bool, err error) {
 // generate asks once, and once more without history where the request is over
 // the model's window.
 func (t *run) generate(ctx context.Context) (llm.Response, error) {
-	resp, err := t.set.Model.Generate(ctx, t.request(t.set.HistoryMessages, t.set.HistoryTokens), nil)
+	resp, err := t.set.Model.Generate(ctx, t.request(t.set.HistoryMessages, t.set.HistoryTokens), t.onText(ctx))
 	if !llm.HasClass(err, llm.ContextTooLong) || len(t.work.History) == 0 {
 		return resp, err
 	}
 	t.deps.Log.Warn("request over the model's window: trying with less history", "turn", t.id)
-	return t.set.Model.Generate(ctx, t.request(t.set.HistoryMessages/4, t.set.HistoryTokens/4), nil)
+	return t.set.Model.Generate(ctx, t.request(t.set.HistoryMessages/4, t.set.HistoryTokens/4), t.onText(ctx))
 }
 
 func (t *run) request(messages, tokens int) llm.Request {

@@ -28,6 +28,10 @@ type Setup struct {
 	HistoryMessages int
 	HistoryTokens   int
 
+	// Stream shows answers while they are written, where the bot has no
+	// tools and the channel can.
+	Stream bool
+
 	// MaxSteps caps model calls in a turn, counted anew when a person's
 	// reply reaches the model.
 	MaxSteps int
@@ -80,6 +84,10 @@ type Deps struct {
 	Spoke func(channel, chatKey string, s Spoke, parts []channels.Part)
 	// Typing shows that the bot writes until stop is called.
 	Typing func(channel string, chat channels.Chat) (stop func())
+	// Draft opens the draft that an entry of a chat's outbox is: first is what
+	// it was sent with, render makes the message of a text, false where it
+	// needs more than one. nil shows no drafts.
+	Draft func(channel, chatKey string, d Drafted, first channels.Part, render func(text string) (channels.Part, bool)) Drafting
 	// Asked is told of each question, for metrics.
 	Asked func(tool string)
 	// Unavailable tells a store's error that may pass from one that won't.
