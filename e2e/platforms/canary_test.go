@@ -137,10 +137,11 @@ func TestCanary_NoSecretShows(t *testing.T) {
 	tg := newTelegramWith(t, "webhook", "4217:AA-"+canary+"-telegram", canary+"-hook")
 	wa := newWhatsAppWith(t, whatsappcloudtest.Config{Token: canary + "-graph", AppSecret: canary + "-app", VerifyToken: canary + "-verify"})
 	sms := newTwilioWith(t, "", twiliotest.Config{Token: canary + "twilio", Name: "sms"})
+	dc := newDiscordWith(t, "gateway", canaryToken())
 	web := newWebchat(t)
-	gates := []*gate{tg.gate, wa.gate, sms.gate}
+	gates := []*gate{tg.gate, wa.gate, sms.gate, dc.gate}
 
-	b := &bot{t: t, on: []platform{tg, wa, sms, web}, server: ", admin_token: " + canary + "-admin"}
+	b := &bot{t: t, on: []platform{tg, wa, sms, dc, web}, server: ", admin_token: " + canary + "-admin"}
 	b.tools = []tool.Tool{
 		{Name: "explode", Kind: "test", Description: "Explodes.", Effect: tool.Unsafe, Runner: bomb{m}},
 		{Name: "doubt_it", Kind: "test", Description: "Explodes before.", Effect: tool.Unsafe, Confirm: true, Runner: doubt{bomb{m}}},
@@ -168,7 +169,7 @@ tools:
 			return true
 		})
 	}
-	told = append(told, asks(t, b, tg, wa, sms)...)
+	told = append(told, asks(t, b, tg.adapter, wa.adapter, sms.adapter, dc.adapter)...)
 	chatters(b.on, people)
 	if !until(t.Context(), func() bool { return m.done.Load() >= failures }) {
 		t.Errorf("only %d failures", m.done.Load())
@@ -176,7 +177,7 @@ tools:
 	for _, g := range gates {
 		g.down()
 	}
-	told = append(told, asks(t, b, tg, wa, sms)...)
+	told = append(told, asks(t, b, tg.adapter, wa.adapter, sms.adapter, dc.adapter)...)
 	for _, path := range []string{"/metrics", "/readyz", "/healthz"} {
 		told = append(told, page(t, "http://"+b.app.Addr()+path))
 	}
@@ -247,17 +248,17 @@ func chatters(on []platform, people int) {
 
 // asks makes the calls of check --live and of parley webhooks, and returns
 // their errors.
-func asks(t *testing.T, b *bot, tg *telegramPeople, wa *whatsappPeople, sms *twilioPeople) (told []string) {
+func asks(t *testing.T, b *bot, all ...channels.Checker) (told []string) {
 	t.Helper()
 	for range 8 {
-		for _, c := range []channels.Checker{tg.adapter, wa.adapter, sms.adapter} {
+		for _, c := range all {
 			account, err := c.Check(t.Context())
 			told = append(told, account, fmt.Sprint(err))
 		}
 		for _, action := range []app.WebhookAction{app.WebhooksList, app.WebhooksRegister} {
-			all, err := b.built.Webhooks(t.Context(), action, nil, false)
+			hooks, err := b.built.Webhooks(t.Context(), action, nil, false)
 			told = append(told, fmt.Sprint(err))
-			for _, w := range all {
+			for _, w := range hooks {
 				told = append(told, fmt.Sprintf("%v %+v", w.Err, w))
 			}
 		}
@@ -290,6 +291,7 @@ func mistakes(t *testing.T, b *bot) (told []string) {
 		"telegram: {token: \"" + canary + " is no token\"}",
 		"telegram: {token: \"1:" + canary + "\", secret_token: \"" + canary + " with spaces\", mode: webhook}",
 		"telegram: {token: [" + canary + "]}",
+		"discord: {token: \"Bot " + canary + "\", mode: interactions, public_key: " + canary + "}",
 		"wa: {kind: whatsapp_cloud, phone_number_id: \"1\", access_token: \"" + canary + " x\", app_secret: " + canary + "}",
 		"sms: {kind: twilio, account_sid: AC1, auth_token: \"" + canary + "-dash\", from: \"+15550002222\"}",
 	} {

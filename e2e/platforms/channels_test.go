@@ -23,6 +23,7 @@ type row struct {
 func rows() []row {
 	return []row{
 		{"[Telegram](telegram.md)", "telegram", "telegram_polling"},
+		{"[Discord](discord.md)", "discord", "discord_gateway"},
 		{"[WhatsApp by Meta's Cloud API](whatsapp-cloud.md)", "whatsapp_cloud", "whatsapp_cloud"},
 		{"[WhatsApp by Twilio](twilio.md)", "twilio", "twilio_whatsapp"},
 		{"[SMS by Twilio](twilio.md)", "twilio", "twilio_sms"},

@@ -22,6 +22,7 @@ func documents() map[string]struct {
 		open      func(raw []byte) (document, error)
 	}{
 		"telegram_bot_api_10.1.json": {[]string{"telegram_polling", "telegram_webhook"}, openBotAPI},
+		"discord_openapi_v10.json":   {[]string{"discord_gateway", "discord_commands"}, openDiscord},
 		"twilio_api_v2010.json":      {[]string{"twilio_sms", "twilio_whatsapp"}, openOpenAPI},
 		"whatsapp_cloud_v23.0.yaml":  {[]string{"whatsapp_cloud"}, openOpenAPI},
 	}
@@ -113,6 +114,16 @@ func TestDocumentsCanFail(t *testing.T) {
 			good: call{method: "POST", path: "/2010-04-01/Accounts/AC1/Messages.json", kind: form, body: "To=1&ContentSid=HX00000000000000000000000000000001"},
 			bad:  call{method: "POST", path: "/2010-04-01/Accounts/AC1/Messages.json", kind: form, body: "To=1&ContentSid=AC00000000000000000000000000000001"}, badProblem: "ContentSid",
 		},
+		"discord, a wrong type": {
+			file: "discord_openapi_v10.json", small: smallDiscord,
+			good: call{method: "PATCH", path: "/api/v10/channels/1/messages/2", kind: js, body: `{"content":"x","components":[]}`},
+			bad:  call{method: "PATCH", path: "/api/v10/channels/1/messages/2", kind: js, body: `{"content":7}`}, badProblem: "content",
+		},
+		"discord, a button's label that is too long": {
+			file: "discord_openapi_v10.json", small: smallDiscord,
+			good: call{method: "POST", path: "/api/v10/channels/1/messages", kind: js, body: discordButton("Yes")},
+			bad:  call{method: "POST", path: "/api/v10/channels/1/messages", kind: js, body: discordButton(strings.Repeat("x", 81))}, badProblem: "components",
+		},
 		"whatsapp, a field that isn't there": {
 			file: "whatsapp_cloud_v23.0.yaml", small: smallGraph,
 			good: call{method: "POST", path: "/v23.0/100/messages", kind: js, body: graphText(`"text":{"body":"x"}`)},
@@ -155,6 +166,10 @@ func graphText(rest string) string {
 	return `{"messaging_product":"whatsapp","recipient_type":"individual","to":"1555","type":"text",` + rest + `}`
 }
 
+func discordButton(label string) string {
+	return fmt.Sprintf(`{"content":"x","components":[{"type":1,"components":[{"type":2,"style":1,"custom_id":"c","label":%q}]}]}`, label)
+}
+
 const smallBotAPI = `{"methods": {"sendMessage": {"fields": [
   {"name": "chat_id", "types": ["Integer", "String"], "required": true}, {"name": "text", "types": ["String"], "required": true},
   {"name": "reply_markup", "types": ["InlineKeyboardMarkup"]}]}},
@@ -164,6 +179,12 @@ const smallBotAPI = `{"methods": {"sendMessage": {"fields": [
 const smallTwilio = `{"paths": {"/2010-04-01/Accounts/{AccountSid}/Messages.json": {"post": {"requestBody": {"content":
  {"application/x-www-form-urlencoded": {"schema": {"type": "object", "required": ["To"], "properties": {"To": {"type": "string"}, "Body": {"type": "string"},
  "ContentSid": {"type": "string", "pattern": "^HX[0-9a-fA-F]{32}$"}}}}}}}}}}`
+
+const smallDiscord = `{"paths": {
+ "/channels/{channel_id}/messages": {"post": {"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/M"}}}}}},
+ "/channels/{channel_id}/messages/{message_id}": {"patch": {"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/M"}}}}}}},
+ "components": {"schemas": {"M": {"type": "object", "properties": {"content": {"type": "string"}, "components": {"type": "array", "items": {
+ "type": "object", "properties": {"components": {"type": "array", "items": {"type": "object", "properties": {"label": {"type": "string", "maxLength": 80}}}}}}}}}}}}`
 
 const smallGraph = `
 paths:

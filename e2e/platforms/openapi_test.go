@@ -44,7 +44,7 @@ func openOpenAPI(raw []byte) (document, error) {
 		d.paths[path] = map[string]operation{}
 		for method, v := range methods {
 			switch method {
-			case "get", "post", "delete", "put":
+			case "get", "post", "delete", "put", "patch":
 			default:
 				continue
 			}
@@ -64,6 +64,22 @@ func openOpenAPI(raw []byte) (document, error) {
 	}
 	closeTogether(d.components)
 	return d, nil
+}
+
+// below is a document whose paths begin below that of the server.
+type below struct {
+	document
+	prefix string
+}
+
+func openDiscord(raw []byte) (document, error) {
+	d, err := openOpenAPI(raw)
+	return below{d, "/api/v10"}, err
+}
+
+func (d below) check(c call) (known bool, problems []string) {
+	c.path = strings.TrimPrefix(c.path, d.prefix)
+	return d.document.check(c)
 }
 
 // again makes of a value what JSON would have made of it.
