@@ -79,7 +79,7 @@ func (a *Adapter) Capabilities(channels.Chat) channels.Capabilities {
 	return channels.Capabilities{
 		TextMax: maxText, Unit: channels.UnitRune, Markup: channels.MarkupDiscord,
 		Buttons: &channels.ButtonLimits{Max: maxRows * perRow, LabelMax: maxLabel, IDBytes: maxCustomID},
-		Edit:    channels.EditLimits{Text: true, MinInterval: time.Second},
+		Edit:    channels.EditLimits{Text: true, MinInterval: time.Second, Draft: 1500 * time.Millisecond},
 		Typing:  10 * time.Second,
 		// Whoever presses a button can be shown a notice of their own.
 		Private: true,
