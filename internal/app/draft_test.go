@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/channels/channeltest"
+	"github.com/parley-bot/parley/channels/telegram/telegramtest"
 	"github.com/parley-bot/parley/internal/llm"
 )
 
@@ -292,4 +293,48 @@ func streamKilledAt(t *testing.T, caps channeltest.Config, n int64, phase string
 	}
 	k.again(func() error { return b.deliver(channels.Inbound{ID: "m-2", Text: "more"}) })
 	k.until(func() bool { done, _ := answers(); return done >= 2 })
+}
+
+// On Telegram a draft is edited at the platform's pace, with the newest text
+// alone, and never to what it reads already: that is an error there.
+func TestTelegram_A9_Drafts(t *testing.T) {
+	t.Parallel()
+	p := telegramtest.New(telegramtest.Options{})
+	t.Cleanup(p.Close)
+	a := newAccountWith(t, "tg", fmt.Sprintf(`{kind: telegram, token: %q, mode: polling, api_url: %q}`, telegramtest.Token, p.URL()))
+	w := newWriting()
+	a.model.then(w.then(says("Once **upon** a time.")))
+	write := func(texts ...string) {
+		t.Helper()
+		for _, text := range texts {
+			select {
+			case w.texts <- text:
+				<-w.taken
+			case <-a.ctx.Done():
+				t.Fatalf("writing %q: %v\n%s", text, a.ctx.Err(), a.logs)
+			}
+		}
+	}
+	wants := func(method string, n int, text string) {
+		t.Helper()
+		c, err := p.WaitCalls(a.ctx, method, n)
+		a.no(err)
+		if got := c.Str("text"); got != text || c.Code != 0 {
+			t.Fatalf("%s %d says %q (code %d, %s), want %q", method, n, got, c.Code, c.Description, text)
+		}
+	}
+	p.Say(telegramtest.User{ID: 7, Name: "Ana"}, "tell me", nil)
+	write("Once")
+	a.clock.advance(time.Second)
+	write("Once **up")
+	wants("sendMessage", 1, "Once **up …")
+	write("Once **upo", "Once **upon", "Once **upon**", "Once **upon** ")
+	wants("editMessageText", 1, "Once <b>upon</b> …")
+	write("Once **upon** \n", "Once **upon** a", "Once **upon** a t")
+	wants("editMessageText", 2, "Once <b>upon</b> a t …")
+	close(w.texts)
+	wants("editMessageText", 3, "Once <b>upon</b> a time.")
+	if all := p.Messages(7); len(all) != 1 || all[0].Text != "Once upon a time." {
+		t.Errorf("the chat reads %+v", all)
+	}
 }

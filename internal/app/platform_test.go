@@ -29,17 +29,27 @@ type account struct {
 	app   *App
 	model *model
 	tool  *spy
+	clock *clock
 	logs  *logs
 	hook  http.Handler // the webhook, through HTTP
 	// committed has a signal after each commit.
 	committed chan struct{}
 }
 
+// newAccount has a tool, place_order.
 func newAccount(t *testing.T, channel, yaml string) *account {
+	t.Helper()
+	s := &spy{}
+	a := newAccountWith(t, channel, yaml, placeOrder(s))
+	a.tool = s
+	return a
+}
+
+func newAccountWith(t *testing.T, channel, yaml string, tools ...tool.Tool) *account {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(cancel)
-	a := &account{t: t, ctx: ctx, model: newModel(), tool: &spy{}, logs: &logs{}, committed: make(chan struct{}, 1)}
+	a := &account{t: t, ctx: ctx, model: newModel(), clock: &clock{}, logs: &logs{}, committed: make(chan struct{}, 1)}
 	dir := t.TempDir()
 	doc := fmt.Sprintf("store: {url: %q}\nmodel: {provider: script, script: model.yaml}\n"+
 		"server: {listen: \"127.0.0.1:0\", public_url: \"https://bot.example.com\"}\nchannels: {%s: %s}\n",
@@ -55,7 +65,7 @@ func newAccount(t *testing.T, channel, yaml string) *account {
 	}
 	bot, err := Build(ctx, cfg, Options{
 		Log:   slog.New(slog.NewTextHandler(a.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Model: incarnation{a.model, new(atomic.Bool)}, Tools: []tool.Tool{placeOrder(a.tool)},
+		Model: incarnation{a.model, new(atomic.Bool)}, Tools: tools, Clock: a.clock.now,
 		OnCommit: func(_ int64, phase string) {
 			if phase == "after" {
 				select {
