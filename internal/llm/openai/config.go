@@ -17,10 +17,13 @@ type Config struct {
 	Name string
 	// Model is required.
 	Model string
-	// APIKey is sent as a bearer token; empty sends none.
+	// APIKey is sent as a bearer token, or in KeyHeader; empty sends none.
 	APIKey secret.String
+	// KeyHeader is the header that takes the key alone. Default Authorization.
+	KeyHeader string
 	// BaseURL ends before /chat/completions, so it includes /v1. A query is
-	// kept. Default https://api.openai.com/v1.
+	// kept. Default https://api.openai.com/v1. Azure has further forms, see
+	// azureEndpoint.
 	BaseURL string
 	// Timeout bounds one call, from dialling to the last byte. Default 30s.
 	Timeout time.Duration
@@ -32,50 +35,13 @@ type Config struct {
 	NoStreamOptions bool
 }
 
-// Preset returns the part of a Config that a known server needs: Name, BaseURL
-// and its peculiarities. ok is false for a name that isn't known. azure has no
-// BaseURL: it is the resource's own, https://NAME.openai.azure.com/openai/v1.
-func Preset(name string) (cfg Config, ok bool) {
-	cfg.Name = name
-	switch name {
-	case "openai":
-		cfg.BaseURL = defaultBase
-	case "azure":
-	case "cerebras":
-		cfg.BaseURL = "https://api.cerebras.ai/v1"
-	case "deepseek":
-		cfg.BaseURL = "https://api.deepseek.com/v1"
-	case "fireworks":
-		cfg.BaseURL = "https://api.fireworks.ai/inference/v1"
-	case "groq":
-		cfg.BaseURL = "https://api.groq.com/openai/v1"
-	case "llamacpp":
-		cfg.BaseURL = "http://localhost:8080/v1"
-	case "lmstudio":
-		cfg.BaseURL = "http://localhost:1234/v1"
-	case "mistral":
-		cfg.BaseURL = "https://api.mistral.ai/v1"
-		cfg.NoStreamOptions = true
-	case "openrouter":
-		cfg.BaseURL = "https://openrouter.ai/api/v1"
-	case "together":
-		cfg.BaseURL = "https://api.together.xyz/v1"
-	case "vllm":
-		cfg.BaseURL = "http://localhost:8000/v1"
-	case "xai":
-		cfg.BaseURL = "https://api.x.ai/v1"
-	default:
-		return Config{}, false
-	}
-	return cfg, true
-}
-
 // Provider is one model behind one server. It may be used by many goroutines
 // at once.
 type Provider struct {
 	cfg      Config
 	caller   *llm.Caller
 	endpoint string
+	models   string // the address of the list of models, or ""
 	// completionTokens: the bound of an answer is max_completion_tokens.
 	completionTokens bool
 }
@@ -83,6 +49,7 @@ type Provider struct {
 var (
 	_ llm.Provider    = (*Provider)(nil)
 	_ llm.CardEncoder = (*Provider)(nil)
+	_ llm.Checker     = (*Provider)(nil)
 )
 
 const defaultBase = "https://api.openai.com/v1"
@@ -103,10 +70,17 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	endpoint := base.JoinPath("chat", "completions")
+	if cfg.Name == "azure" {
+		if endpoint, err = azureEndpoint(base, cfg.Model); err != nil {
+			return nil, err
+		}
+	}
 	return &Provider{
 		cfg:              cfg,
 		caller:           llm.NewCaller(cfg.Name, cfg.Model, cfg.APIKey, cfg.Timeout, cfg.HTTPClient),
-		endpoint:         base.JoinPath("chat", "completions").String(),
+		endpoint:         endpoint.String(),
+		models:           modelsURL(endpoint.String()),
 		completionTokens: wantsCompletionTokens(base.Hostname(), cfg.Model),
 	}, nil
 }

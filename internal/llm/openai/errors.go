@@ -56,8 +56,13 @@ func (f failure) class(status int) llm.Class {
 		client && containsAny(words, "content management policy", "responsibleaipolicyviolation"):
 		return llm.Filtered
 	case client && containsAny(words, "does not support tool", "support tool use", "does not support function",
-		"tools are not supported", "tools is not supported", "enable-auto-tool-choice"):
+		"tools are not supported", "tools is not supported", "enable-auto-tool-choice"),
+		status >= 500 && containsAny(words, "requires --jinja"): // llama.cpp
 		return llm.NoTools
+	case containsAny(code, "tool_use_failed"):
+		// Groq: the model wrote a call that can't be read. Asked again, it
+		// may do better.
+		return llm.Temporary
 	case containsAny(code, "insufficient_quota"):
 		// A 429 that no wait cures: the account has no money.
 		return llm.Auth

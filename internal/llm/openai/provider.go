@@ -37,7 +37,11 @@ func (p *Provider) header(stream bool) http.Header {
 		h.Set("Accept", "text/event-stream")
 	}
 	if !p.cfg.APIKey.Empty() {
-		h.Set("Authorization", "Bearer "+p.cfg.APIKey.Reveal())
+		if p.cfg.KeyHeader != "" {
+			h.Set(p.cfg.KeyHeader, p.cfg.APIKey.Reveal())
+		} else {
+			h.Set("Authorization", "Bearer "+p.cfg.APIKey.Reveal())
+		}
 	}
 	return h
 }
@@ -75,8 +79,10 @@ func (p *Provider) finish(a *answer) (llm.Response, error) {
 	switch {
 	case !a.seen:
 		return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the answer", "it holds no choice")
-	case a.finish == "error": // OpenRouter: the model behind it failed
+	case a.finish == "error": // OpenRouter, Mistral: the model behind it failed
 		return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the answer", "finish_reason is error")
+	case a.finish == "insufficient_system_resource": // DeepSeek: cut for want of machines
+		return llm.Response{}, p.caller.Fail(llm.Overloaded, 0, "reading the answer", "finish_reason is insufficient_system_resource")
 	}
 	return a.response()
 }

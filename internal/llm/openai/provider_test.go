@@ -58,6 +58,16 @@ func TestGenerate_OddServers(t *testing.T) {
 			Want: llm.Response{Calls: []llm.Call{{ID: "7", Name: "t"}}, Stop: llm.StopCalls}},
 		"the old function call": {Body: `{"choices":[{"message":{"content":null,"function_call":{"name":"t","arguments":"{\"a\":1}"}},"finish_reason":"function_call"}]}`,
 			Want: llm.Response{Calls: []llm.Call{{ID: "made-up-0", Name: "t", Args: `{"a":1}`}}, Stop: llm.StopCalls}},
+		"together, eos": {Body: `{"choices":[{"message":{"content":"x"},"finish_reason":"eos"}]}`,
+			Want: llm.Response{Text: "x", Stop: llm.StopEnd}},
+		"together, eos beside calls": {Body: `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"t","arguments":"{}"}}]},"finish_reason":"eos"}]}`,
+			Want: llm.Response{Calls: []llm.Call{{ID: "a", Name: "t", Args: "{}"}}, Stop: llm.StopCalls}},
+		"mistral, window full": {Body: `{"choices":[{"message":{"content":"x"},"finish_reason":"model_length"}]}`,
+			Want: llm.Response{Text: "x", Stop: llm.StopLength}},
+		"deepseek, kept alive by blank lines": {Body: "\n\n\n" + `{"choices":[{"message":{"content":"x","reasoning_content":"r"},"finish_reason":"stop"}]}`,
+			Want: llm.Response{Text: "x", Stop: llm.StopEnd, Opaque: json.RawMessage(`{"reasoning_content":"r"}`)}},
+		"openrouter, kept alive by comments": {Stream: true, Body: ": OPENROUTER PROCESSING\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"x\",\"reasoning_details\":[{\"type\":\"reasoning.text\"}]},\"finish_reason\":\"stop\"}]}\n\n",
+			Want: llm.Response{Text: "x", Stop: llm.StopEnd, Opaque: json.RawMessage(`{"reasoning_details":[{"type":"reasoning.text"}]}`)}},
 		"no finish reason": {Body: `{"choices":[{"message":{"content":"x"}}]}`,
 			Want: llm.Response{Text: "x", Stop: llm.StopOther}},
 		"a made up id that is taken": {Body: `{"choices":[{"message":{"tool_calls":[{"id":"made-up-1","function":{"name":"a"}},{"function":{"name":"b"}}]},"finish_reason":"tool_calls"}]}`,
@@ -95,6 +105,12 @@ func TestGenerate_ErrorClasses(t *testing.T) {
 		"groq, too large":         {Status: 413, Body: `{"error":{"message":"Request too large","code":"rate_limit_exceeded"}}`, Want: llm.ContextTooLong},
 		"azure filter":            {Status: 400, Body: `{"error":{"message":"The response was filtered due to the prompt triggering Azure OpenAI's content management policy.","code":"content_filter"}}`, Want: llm.Filtered},
 		"openrouter, no tools":    {Status: 404, Body: `{"error":{"message":"No endpoints found that support tool use.","code":404}}`, Want: llm.NoTools},
+		"llama.cpp, no tools":     {Status: 500, Body: `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`, Want: llm.NoTools},
+		"llama.cpp, loading":      {Status: 503, Body: `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, Want: llm.Overloaded},
+		"lm studio, too long":     {Status: 400, Body: `{"error":"The number of tokens to keep from the initial prompt is greater than the context length."}`, Want: llm.ContextTooLong},
+		"groq, broken call":       {Status: 400, Body: `{"error":{"message":"Failed to call a function. Please adjust your prompt.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function"}}`, Want: llm.Temporary},
+		"deepseek, no machines":   {Status: 200, Body: `{"choices":[{"message":{"content":"Half"},"finish_reason":"insufficient_system_resource"}]}`, Want: llm.Overloaded},
+		"xai, too long":           {Status: 400, Body: `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 200000 tokens."}`, Want: llm.ContextTooLong},
 		"vllm, no tools":          {Status: 400, Body: `{"message":"\"auto\" tool choice requires --enable-auto-tool-choice"}`, Want: llm.NoTools},
 		"rate words aren't class": {Status: 429, Body: `{"error":{"message":"Rate limit on tokens within the context window"}}`, Want: llm.RateLimited},
 		"overloaded 500":          {Status: 500, Body: `{"error":{"message":"Overloaded","type":"overloaded_error"}}`, Want: llm.Overloaded},
@@ -154,22 +170,5 @@ func TestNew_Refuses(t *testing.T) {
 	})
 	if _, err := openai.New(openai.Config{Name: "azure", Model: "m"}); err == nil {
 		t.Error("azure without a base_url is taken")
-	}
-}
-
-func TestPreset(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"openai", "groq", "mistral", "deepseek", "openrouter", "together", "xai", "lmstudio", "vllm", "llamacpp", "fireworks", "cerebras"} {
-		cfg, ok := openai.Preset(name)
-		cfg.Model = "m"
-		if p, err := openai.New(cfg); !ok || err != nil || p.Name() != name {
-			t.Errorf("%s: %v, %v", name, ok, err)
-		}
-	}
-	if cfg, ok := openai.Preset("azure"); !ok || cfg.BaseURL != "" {
-		t.Error("azure has no base of its own")
-	}
-	if _, ok := openai.Preset("anthropic"); ok {
-		t.Error("anthropic isn't of this API")
 	}
 }

@@ -163,6 +163,12 @@ func (a *answer) addCall(c rawCall) {
 	}
 }
 
+// Finish reasons of servers that copy the API.
+const (
+	finishEOS    sdk.FinishReason = "eos"          // Together: stop
+	finishWindow sdk.FinishReason = "model_length" // Mistral: the window is full
+)
+
 // response is what the contract wants of it.
 func (a *answer) response() (llm.Response, error) {
 	out := llm.Response{Text: a.content.String(), Usage: a.usage}
@@ -177,18 +183,18 @@ func (a *answer) response() (llm.Response, error) {
 		}
 		out.Opaque = raw
 	}
-	switch sdk.FinishReason(a.finish) {
-	case sdk.FinishReasonStop, sdk.FinishReasonToolCalls, sdk.FinishReasonFunctionCall:
+	switch finish := sdk.FinishReason(a.finish); finish {
+	case sdk.FinishReasonStop, sdk.FinishReasonToolCalls, sdk.FinishReasonFunctionCall, finishEOS:
 		// Servers disagree on the reason beside calls; the calls decide.
 		switch {
 		case len(out.Calls) > 0:
 			out.Stop = llm.StopCalls
-		case a.finish == string(sdk.FinishReasonStop):
+		case finish == sdk.FinishReasonStop, finish == finishEOS:
 			out.Stop = llm.StopEnd
 		default:
 			out.Stop = llm.StopOther
 		}
-	case sdk.FinishReasonLength:
+	case sdk.FinishReasonLength, finishWindow:
 		out.Stop = llm.StopLength
 	case sdk.FinishReasonContentFilter:
 		out.Stop = llm.StopFilter
