@@ -4,7 +4,11 @@
 # zones, no shell and nobody's root.
 #
 #   docker build -t parley --build-arg VERSION="$(git describe --tags --always)" .
+#   docker build -t parley:slim --build-arg TAGS=slim --build-arg LICENSES=Apache-2.0 .
 #   docker run -p 127.0.0.1:8080:8080 -v "$PWD/mybot:/etc/parley:ro" -v parley:/data parley
+#
+# The default has everything and is distributed under the GPL 3.0; the slim one
+# is Apache-2.0 and has no WhatsApp Web (see NOTICE).
 #
 # What goes where is in deploy/README.md.
 
@@ -18,7 +22,8 @@ ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=dev
 ARG REVISION=unknown
-RUN CGO_ENABLED=0 GOOS="$TARGETOS" GOARCH="$TARGETARCH" go build -trimpath -buildvcs=false \
+ARG TAGS=
+RUN CGO_ENABLED=0 GOOS="$TARGETOS" GOARCH="$TARGETARCH" go build -trimpath -buildvcs=false -tags "$TAGS" \
     -ldflags "-s -w -X main.version=$VERSION -X main.revision=$REVISION" \
     -o /out/parley ./cmd/parley
 # Everything else that the image has. /data belongs to the user below, and a
@@ -28,7 +33,7 @@ RUN mkdir -p /out/root/data /out/root/etc/ssl/certs /out/root/usr/share /out/roo
     && mkdir -m 1777 /out/root/tmp \
     && cp /etc/ssl/certs/ca-certificates.crt /out/root/etc/ssl/certs/ \
     && cp "$(go env GOROOT)/lib/time/zoneinfo.zip" /out/root/usr/share/zoneinfo.zip \
-    && cp LICENSE NOTICE /out/root/usr/share/doc/parley/
+    && cp -r LICENSE LICENSES NOTICE /out/root/usr/share/doc/parley/
 
 FROM scratch
 COPY --from=build --chown=65532:65532 /out/root/ /
@@ -46,7 +51,8 @@ EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 CMD ["/parley", "health"]
 ENTRYPOINT ["/parley"]
 CMD ["serve", "-c", "/etc/parley/parley.yaml"]
+ARG LICENSES=GPL-3.0-only
 LABEL org.opencontainers.image.title="parley" \
       org.opencontainers.image.description="A chatbot that asks before it acts" \
       org.opencontainers.image.source="https://github.com/parley-bot/parley" \
-      org.opencontainers.image.licenses="Apache-2.0"
+      org.opencontainers.image.licenses="$LICENSES"

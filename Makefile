@@ -30,8 +30,12 @@ run: ## start the daemon from the source
 	go run ./cmd/parley serve
 
 .PHONY: build
-build: ## one static binary in bin/
+build: ## one static binary in bin/, with everything (distributed under the GPL 3.0, see NOTICE)
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/parley ./cmd/parley
+
+.PHONY: slim
+slim: ## the same without WhatsApp Web: smaller, and Apache-2.0 as a whole
+	CGO_ENABLED=0 go build -trimpath -tags slim -ldflags "$(LDFLAGS)" -o bin/parley-slim ./cmd/parley
 
 # The systems beside Linux that a release is built for.
 CROSS := darwin/arm64 windows/amd64
@@ -40,6 +44,7 @@ CROSS := darwin/arm64 windows/amd64
 cross: ## compile for other systems, tests included
 	@for os in $(CROSS); do echo "cross $$os"; \
 		CGO_ENABLED=0 GOOS=$${os%/*} GOARCH=$${os#*/} go build -o /dev/null ./cmd/parley && \
+		CGO_ENABLED=0 GOOS=$${os%/*} GOARCH=$${os#*/} go build -tags slim -o /dev/null ./cmd/parley && \
 		CGO_ENABLED=0 GOOS=$${os%/*} GOARCH=$${os#*/} go vet ./... || exit 1; \
 	done
 

@@ -21,7 +21,7 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 			return err
 		}
 		if a.rest(ctx, wait) != nil {
-			break
+			return nil //nolint:nilerr // stopping is no failure
 		}
 	}
 	return nil
@@ -103,7 +103,6 @@ func (a *Adapter) stay(ctx context.Context, sink channels.Sink, st Store, d devi
 		}
 		switch {
 		case end.gone:
-			a.log.Error("the session was ended by WhatsApp: pair again", "why", end.link.Detail)
 			a.removed = true
 			// The SDK forgets the device by itself, unless it was interrupted.
 			if err := st.Forget(ctx); err != nil {

@@ -85,7 +85,7 @@ func newRoot(s streams) *cobra.Command {
 	})
 	for _, c := range []func(streams) *cobra.Command{
 		newServe, newChat, newCheck, newTools, newInit, newSchema, newVersion, newMigrate,
-		newConfirmations, newChats, newAudit, newOutbox, newWebhooks, newHealth, newMCP,
+		newConfirmations, newChats, newAudit, newOutbox, newWebhooks, newPair, newHealth, newMCP,
 	} {
 		cmd := c(s)
 		checkArgs(cmd)

@@ -59,6 +59,10 @@ func (b *bot) start() {
 		if term, ok := p.(*terminal); ok {
 			opts.In, opts.Out = term.open(), term
 		}
+		if wa, ok := p.(*waWeb); ok {
+			wa.link(b.dir)
+			opts.Transport = wa.fake.Transport()
+		}
 	}
 	if b.opts != nil {
 		b.opts(&opts)

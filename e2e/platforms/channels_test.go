@@ -25,6 +25,7 @@ func rows() []row {
 		{"[Telegram](telegram.md)", "telegram", "telegram_polling"},
 		{"[Discord](discord.md)", "discord", "discord_gateway"},
 		{"[WhatsApp by Meta's Cloud API](whatsapp-cloud.md)", "whatsapp_cloud", "whatsapp_cloud"},
+		{"[WhatsApp as a linked device](whatsapp-web.md)", "whatsapp_web", "whatsapp_web"},
 		{"[WhatsApp by Twilio](twilio.md)", "twilio", "twilio_whatsapp"},
 		{"[SMS by Twilio](twilio.md)", "twilio", "twilio_sms"},
 		{"[Web chat](web-chat-api.md)", "webchat", "webchat"},

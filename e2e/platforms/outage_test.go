@@ -22,7 +22,7 @@ type away interface {
 // delivered more than once. Each is answered once, in order.
 func TestOutage_G1_G5_NothingLostNothingTwice(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"telegram_polling", "telegram_webhook", "discord_gateway", "whatsapp_cloud", "twilio_sms", "twilio_whatsapp"} {
+	for _, name := range []string{"telegram_polling", "telegram_webhook", "discord_gateway", "whatsapp_cloud", "whatsapp_web", "twilio_sms", "twilio_whatsapp"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const (

@@ -52,6 +52,7 @@ func open() map[string]func(t *testing.T) platform {
 		"telegram_webhook": func(t *testing.T) platform { t.Helper(); return newTelegram(t, "webhook") },
 		"discord_gateway":  func(t *testing.T) platform { t.Helper(); return newDiscord(t, "gateway") },
 		"discord_commands": func(t *testing.T) platform { t.Helper(); return newDiscord(t, "interactions") },
+		"whatsapp_web":     func(t *testing.T) platform { t.Helper(); return newWAWeb(t) },
 		"whatsapp_cloud":   func(t *testing.T) platform { t.Helper(); return newWhatsApp(t) },
 		"twilio_sms":       func(t *testing.T) platform { t.Helper(); return newTwilio(t, "") },
 		"twilio_whatsapp":  func(t *testing.T) platform { t.Helper(); return newTwilio(t, "whatsapp:") },

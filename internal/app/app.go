@@ -231,6 +231,7 @@ func (a *App) Start(ctx context.Context) error {
 		a.running.Go(func() { a.report("audit", f.Run(work)) })
 	}
 	a.running.Go(func() { a.retention(work) })
+	a.running.Go(func() { a.alert(work) })
 	if a.opts.GiveBack {
 		a.running.Go(func() { a.rest(work) })
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,9 @@ type Options struct {
 	// Channels are further channels by instance name, made by the caller:
 	// tests and programs around the daemon.
 	Channels map[string]func(channelEnv) (channels.Adapter, error)
+	// Transport replaces the transport of channels whose platform has one
+	// address that can't be configured (WhatsApp Web), in tests.
+	Transport http.RoundTripper
 	// Clock is the store's clock; nil is the machine's.
 	Clock func() time.Time
 	// OnCommit is told of the store's commits (see sqlite.Options).

@@ -3,62 +3,137 @@ package app
 import (
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/httpserver"
 )
 
-// health knows which channels receive.
+// grace is how long a channel that lost its connection still counts as ready:
+// connections are lost every day and are back in a second.
+const grace = time.Minute
+
+// health knows which channels receive, and why the others don't.
 type health struct {
+	now     func() time.Time
+	changed chan struct{} // has room for one signal
+
 	mu     sync.Mutex
-	state  map[string]httpserver.ChannelState
+	state  map[string]standing
 	gauge  *prometheus.GaugeVec
+	states *prometheus.GaugeVec
 	starts *prometheus.CounterVec
 }
 
+// standing is how a channel stands.
+type standing struct {
+	link channels.Link
+	// since is when it was last up, or when the process began.
+	since time.Time
+	was   bool // it was up before
+	ended bool // there is nothing more to receive
+}
+
+func (s standing) up() bool { return s.link.State == channels.LinkUp }
+
 func newHealth(instances []instance, reg prometheus.Registerer) *health {
 	h := &health{
-		state: map[string]httpserver.ChannelState{},
+		now: time.Now, changed: make(chan struct{}, 1), state: map[string]standing{},
 		gauge: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "parley_channel_up", Help: "1 while the channel receives.",
 		}, []string{"channel"}),
+		states: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "parley_channel_state", Help: "1 for the state that the channel is in.",
+		}, []string{"channel", "state"}),
 		starts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "parley_channel_reconnects_total", Help: "Times a channel had to be started again.",
+			Name: "parley_channel_reconnects_total", Help: "Times a channel had to be started or connected again.",
 		}, []string{"channel"}),
 	}
-	reg.MustRegister(h.gauge, h.starts)
+	reg.MustRegister(h.gauge, h.states, h.starts)
 	for _, in := range instances {
-		h.state[in.name] = httpserver.ChannelState{Detail: "starting"}
-		h.gauge.WithLabelValues(in.name)
 		h.starts.WithLabelValues(in.name)
+		h.set(in.name, standing{link: channels.Link{State: channels.LinkConnecting, Detail: "starting"}, since: h.now()})
 	}
 	return h
 }
 
-func (h *health) up(name string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if old := h.state[name]; old.Detail != "starting" {
-		h.starts.WithLabelValues(name).Inc()
-	}
-	h.state[name] = httpserver.ChannelState{Up: true}
-	h.gauge.WithLabelValues(name).Set(1)
-}
-
-func (h *health) down(name string, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := httpserver.ChannelState{Detail: "ended"}
-	if err != nil {
-		s.Detail = err.Error()
-	}
+// set is told under the lock, or before anybody asks.
+func (h *health) set(name string, s standing) {
 	h.state[name] = s
-	h.gauge.WithLabelValues(name).Set(0)
+	for _, st := range channels.LinkStates() {
+		h.states.WithLabelValues(name, string(st)).Set(boolean(st == s.link.State))
+	}
+	h.gauge.WithLabelValues(name).Set(boolean(s.up()))
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
 }
 
-func (h *health) states() map[string]httpserver.ChannelState {
+func boolean(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// linked takes what an adapter says of its connection.
+func (h *health) linked(name string, l channels.Link) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.state[name]
+	if l.State == channels.LinkUp {
+		if s.was && !s.up() {
+			h.starts.WithLabelValues(name).Inc()
+		}
+		s.was = true
+	}
+	if s.up() || l.State == channels.LinkUp {
+		s.since = h.now()
+	}
+	s.link, s.ended = l, false
+	h.set(name, s)
+}
+
+// up is for adapters that don't say how they stand: they receive while they
+// run.
+func (h *health) up(name string) { h.linked(name, channels.Link{State: channels.LinkUp}) }
+
+// down is an adapter that has ended, with an error or because there is nothing
+// more to receive.
+func (h *health) down(name string, err error) {
+	l := channels.Link{State: channels.LinkConnecting, Detail: "ended"}
+	if err != nil {
+		l.Detail = err.Error()
+	}
+	h.linked(name, l)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.state[name]
+	s.ended = err == nil
+	h.set(name, s)
+}
+
+// standings are all channels as they stand.
+func (h *health) standings() map[string]standing {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.state)
+}
+
+// report is what /readyz shows.
+func (h *health) report() map[string]httpserver.ChannelState {
+	out := map[string]httpserver.ChannelState{}
+	for name, s := range h.standings() {
+		// An adapter that returned an error isn't connecting by itself.
+		brief := s.was && s.link.State == channels.LinkConnecting && h.now().Sub(s.since) < grace && !s.ended && s.link.Detail != ""
+		c := httpserver.ChannelState{Up: s.up() || brief, State: string(s.link.State), Detail: s.link.Detail}
+		if !s.link.Until.IsZero() {
+			c.Detail += " (until " + s.link.Until.UTC().Format(time.RFC3339) + ")"
+		}
+		out[name] = c
+	}
+	return out
 }

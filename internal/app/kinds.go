@@ -39,6 +39,7 @@ func channelKinds() []channelKind {
 		{"twilio", newTwilio},
 		{"telegram", newTelegram},
 		{"discord", newDiscord},
+		{"whatsapp_web", newWhatsAppWeb},
 	}
 }
 

@@ -67,8 +67,12 @@ func (a *App) runChannel(ctx context.Context, in instance) {
 	const most = time.Minute
 	for wait := time.Second; ; wait = min(2*wait, most) {
 		start := time.Now()
-		a.health.up(in.name)
-		err := protect(func() error { return in.adapter.Run(ctx, a.inbox.Sink(in.name, in.adapter)) })
+		if l, ok := in.adapter.(channels.Linker); ok {
+			a.health.linked(in.name, l.Link())
+		} else {
+			a.health.up(in.name)
+		}
+		err := protect(func() error { return in.adapter.Run(ctx, a.sink(in)) })
 		if ctx.Err() != nil {
 			return
 		}
@@ -125,7 +129,7 @@ func (a *App) makeServer(reg prometheus.Registerer) (err error) {
 // ready asks the store for something small: a store that can't be read or
 // written is not ready.
 func (a *App) ready(ctx context.Context) httpserver.Readiness {
-	r := httpserver.Readiness{Ready: true, Store: "ok", Channels: a.health.states()}
+	r := httpserver.Readiness{Ready: true, Store: "ok", Channels: a.health.report()}
 	if err := a.st.Ping(ctx); err != nil {
 		r.Ready, r.Store = false, err.Error()
 	}

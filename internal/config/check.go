@@ -224,6 +224,7 @@ func (c *checker) limits() {
 	c.positive("loop.turn_deadline", c.cfg.Loop.TurnDeadline)
 	c.positive("confirm.timeout", c.cfg.Confirm.Timeout)
 	c.positive("outbox.max_age", c.cfg.Outbox.MaxAge)
+	c.alerts()
 	c.positive("server.shutdown_timeout", c.cfg.Server.ShutdownTimeout)
 	c.least("limits.queue_per_chat", c.cfg.Limits.QueuePerChat, 1)
 	c.least("limits.workers", c.cfg.Limits.Workers, 1)

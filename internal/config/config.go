@@ -30,6 +30,7 @@ type Config struct {
 	Audit  Audit                 `yaml:"audit"`
 	Limits Limits                `yaml:"limits"`
 	Outbox Outbox                `yaml:"outbox"`
+	Alerts Alerts                `yaml:"alerts"`
 	Locale Texts                 `yaml:"locale"`
 	Log    Log                   `yaml:"log"`
 	// Secrets are what scripts may ask for by name.
@@ -180,6 +181,14 @@ type Outbox struct {
 	MaxAge time.Duration `yaml:"max_age"` // 24h
 }
 
+// Alerts is who is told of channels that don't work.
+type Alerts struct {
+	// Chat is CHANNEL:CHAT; "" is nobody.
+	Chat string `yaml:"chat"`
+	// After is how long a channel may be away that may come back by itself.
+	After time.Duration `yaml:"after"` // 1m
+}
+
 // Log is the process's own log, on standard error.
 type Log struct {
 	Level  string `yaml:"level" config:"oneof=debug|info|warn|error"` // info
@@ -298,6 +307,7 @@ func defaults() *Config {
 		Audit:  Audit{RedactMode: "mask"},
 		Limits: Limits{PerUser: Rate{N: 20, Per: time.Minute}, QueuePerChat: 50, Workers: 64, MessageBytes: 16 << 10},
 		Outbox: Outbox{MaxAge: 24 * time.Hour},
+		Alerts: Alerts{After: time.Minute},
 		Log:    Log{Level: "info", Format: "text"},
 	}
 }

@@ -18,6 +18,6 @@
 // given to the library, with unknown keys refused.
 //
 // viper merges environment and flags for the process settings only (server,
-// store, bot, model, loop, confirm, limits, outbox, log): it folds the case of
+// store, bot, model, loop, confirm, limits, outbox, alerts, log): it folds the case of
 // keys, which tools, locale and channels must keep.
 package config

@@ -22,7 +22,7 @@ func processSettings() []string {
 	var out []string
 	for _, r := range rulesOf(t) {
 		switch r.name {
-		case "server", "store", "bot", "model", "loop", "confirm", "limits", "outbox", "log":
+		case "server", "store", "bot", "model", "loop", "confirm", "limits", "outbox", "alerts", "log":
 			out = append(out, scalarPaths(r.typ, r.name)...)
 		}
 	}

@@ -52,6 +52,8 @@ func wrongs() [][2]string {
 		{"number out of range", model + "limits: {workers: 99999999999999999999}\n"},
 		{"yes is no boolean", model + "confirm: {buttons: yes}\n"},
 		{"duration without a unit", model + "confirm: {timeout: 30}\n"},
+		{"alerts to no channel", model + "alerts: {chat: \"telegram:12345\"}\nchannels: {web: {kind: webchat}}\n"},
+		{"alerts to no chat", model + "alerts: {chat: web, after: 0s}\nchannels: {web: {kind: webchat}}\n"},
 		{"negative duration", model + "loop: {tool_timeout: -5s}\n"},
 		{"bad size", model + "limits: {message_bytes: huge}\n"},
 		{"bad rate", model + "limits: {per_user: 20 per minute}\n"},

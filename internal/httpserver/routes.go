@@ -23,6 +23,8 @@ type Readiness struct {
 // ChannelState is one channel's connection.
 type ChannelState struct {
 	Up bool `json:"up"`
+	// State is a word for it, such as connecting or logged_out.
+	State string `json:"state,omitempty"`
 	// Detail says more, in a few words; no secrets.
 	Detail string `json:"detail,omitempty"`
 }

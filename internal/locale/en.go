@@ -56,6 +56,9 @@ func english() map[string]string {
 		CommandLangCurrent:   "I'm writing in {language}. Available: {languages}. To change it, send /lang and the code.",
 		CommandLangUnknown:   "I don't have that language. Available: {languages}.",
 
+		AlertDown: "The channel {channel} isn't working. {reason}",
+		AlertUp:   "The channel {channel} is working again.",
+
 		SystemLanguage: "Write to the user in {language}, unless they write in another language.",
 		LanguageName:   "English",
 

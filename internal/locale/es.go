@@ -56,6 +56,9 @@ func spanish() map[string]string {
 		CommandLangCurrent:   "Estoy escribiendo en {language}. Disponibles: {languages}. Para cambiarlo, envía /lang y el código.",
 		CommandLangUnknown:   "No tengo ese idioma. Disponibles: {languages}.",
 
+		AlertDown: "El canal {channel} no funciona. {reason}",
+		AlertUp:   "El canal {channel} vuelve a funcionar.",
+
 		SystemLanguage: "Escríbele al usuario en {language}, salvo que escriba en otro idioma.",
 		LanguageName:   "español",
 

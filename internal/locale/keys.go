@@ -41,6 +41,9 @@ const (
 	CommandLangCurrent   = "command.lang.current" // {language} {languages}
 	CommandLangUnknown   = "command.lang.unknown" // {languages}
 
+	AlertDown = "alert.down" // to the operator: a channel doesn't work; {channel} {reason}
+	AlertUp   = "alert.up"   // and works again; {channel}
+
 	SystemLanguage = "system.language" // system prompt; {language}
 	LanguageName   = "language.name"   // the language's own name for itself
 
@@ -77,6 +80,8 @@ func placeholders() map[string][]string {
 		CommandLangSet:       {"language"},
 		CommandLangCurrent:   {"language", "languages"},
 		CommandLangUnknown:   {"languages"},
+		AlertDown:            {"channel", "reason"},
+		AlertUp:              {"channel"},
 		SystemLanguage:       {"language"},
 		AgeMinutes:           {"n"},
 		AgeHours:             {"n"},

@@ -42,7 +42,7 @@ func (a *authority) chain(static *keys.KeyPair) ([]byte, error) {
 	serial := uint32(7)
 	certify := func(by *keys.KeyPair, serial, issuer uint32, key []byte) (*waCert.CertChain_NoiseCertificate, error) {
 		details, err := proto.Marshal(&waCert.CertChain_NoiseCertificate_Details{
-			Serial: new(serial), IssuerSerial: proto.Uint32(issuer), Key: key,
+			Serial: new(serial), IssuerSerial: new(issuer), Key: key,
 		})
 		if err != nil {
 			return nil, err

@@ -103,7 +103,7 @@ func (s *Server) Scan(code string) error {
 // account signs that a device belongs to the account.
 func (s *Server) account(identity [32]byte, at time.Time) (*waAdv.ADVSignedDeviceIdentity, error) {
 	details, err := proto.Marshal(&waAdv.ADVDeviceIdentity{
-		RawID: proto.Uint32(1), Timestamp: new(uint64(at.Unix())), KeyIndex: proto.Uint32(1), //nolint:gosec // a time of this age
+		RawID: proto.Uint32(1), Timestamp: new(uint64(at.Unix())), KeyIndex: proto.Uint32(1),
 	})
 	if err != nil {
 		return nil, err

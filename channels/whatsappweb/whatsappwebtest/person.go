@@ -10,7 +10,6 @@ import (
 	"go.mau.fi/whatsmeow/proto/waCommon"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
-	"google.golang.org/protobuf/proto"
 )
 
 // Person is somebody with a phone.
@@ -66,7 +65,7 @@ type Said struct {
 
 // Say writes a text to the bot.
 func (p *Person) Say(id, text string) *Stanza {
-	return p.Send(id, &waE2E.Message{Conversation: proto.String(text)}, Said{})
+	return p.Send(id, &waE2E.Message{Conversation: new(text)}, Said{})
 }
 
 // Send writes anything to the bot. It panics where no device of the bot has
@@ -121,8 +120,8 @@ func (p *Person) Repeat(id, text string) *Stanza { return p.Say(id, text) }
 // Edit changes a message to the bot.
 func (p *Person) Edit(id, of, text string) *Stanza {
 	return p.Send(id, &waE2E.Message{EditedMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{ProtocolMessage: &waE2E.ProtocolMessage{
-		Key: &waCommon.MessageKey{ID: proto.String(of)}, Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(),
-		EditedMessage: &waE2E.Message{Conversation: proto.String(text)},
+		Key: &waCommon.MessageKey{ID: new(of)}, Type: waE2E.ProtocolMessage_MESSAGE_EDIT.Enum(),
+		EditedMessage: &waE2E.Message{Conversation: new(text)},
 	}}}}, Said{Attrs: map[string]any{"edit": "1"}})
 }
 
@@ -131,14 +130,14 @@ func (p *Person) Edit(id, of, text string) *Stanza {
 func (s *Server) OwnerSays(id string, to *Person, text string) *Stanza {
 	return s.write(s.owner, id, "Owner", waBinary.Attrs{"from": s.jid(), "recipient": to.PN(), "peer_recipient_lid": to.Hidden()},
 		&waE2E.Message{DeviceSentMessage: &waE2E.DeviceSentMessage{
-			DestinationJID: proto.String(to.PN().String()), Message: &waE2E.Message{Conversation: proto.String(text)},
+			DestinationJID: new(to.PN().String()), Message: &waE2E.Message{Conversation: new(text)},
 		}}, Said{})
 }
 
 // Posts is a status that the person shows to everybody.
 func (p *Person) Posts(id, text string) *Stanza {
 	return p.s.write(p.ends, id, p.Name, waBinary.Attrs{"from": types.StatusBroadcastJID, "participant": p.PN(), "participant_lid": p.Hidden()},
-		&waE2E.Message{Conversation: proto.String(text)}, Said{})
+		&waE2E.Message{Conversation: new(text)}, Said{})
 }
 
 // Receives tells the bot that its message was delivered, read, or, with
