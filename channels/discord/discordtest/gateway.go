@@ -378,6 +378,7 @@ func (s *Server) emit(c *channel, kind string, what any) {
 				continue
 			}
 			d = w.json(one.intents&IntentMessageContent == 0 && c.guild != "")
+			d["channel_type"] = c.json()["type"]
 			if c.guild != "" {
 				d["guild_id"] = c.guild
 				member := w.user.member()

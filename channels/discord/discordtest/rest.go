@@ -31,9 +31,9 @@ func unknown(code int, what string) *apiError {
 
 // fields are those that a call's body may have.
 func fields(route string) []string {
-	message := []string{"content", "tts", "embeds", "allowed_mentions", "components", "flags", "attachments", "poll"}
+	message := []string{"content", "tts", "embeds", "allowed_mentions", "components", "flags", "attachments", "poll", "enforce_nonce"}
 	return map[string][]string{
-		"POST message":   append(message, "nonce", "message_reference", "sticker_ids", "enforce_nonce"),
+		"POST message":   append(message, "nonce", "message_reference", "sticker_ids"),
 		"PATCH message":  message,
 		"POST callback":  {"type", "data"},
 		"POST followup":  message,
@@ -244,6 +244,7 @@ func (c *call) write(w http.ResponseWriter, result any, e *apiError) {
 		w.WriteHeader(e.status)
 		_ = json.NewEncoder(w).Encode(map[string]any{"message": e.message, "code": e.code})
 	case result == nil:
+		h.Del("Content-Type")
 		w.WriteHeader(http.StatusNoContent)
 	default:
 		_ = json.NewEncoder(w).Encode(result)
