@@ -18,6 +18,8 @@ type model struct {
 	seen []llm.Request
 	// always answers when the list is empty.
 	always answer
+	// scale is what Scale gives; it is set before the bot is talked to.
+	scale float64
 	// asked has a signal for each request.
 	asked chan struct{}
 }
@@ -39,6 +41,9 @@ func (i incarnation) Generate(ctx context.Context, req llm.Request, onText func(
 	}
 	return i.model.Generate(ctx, req, onText)
 }
+
+// Scale is how many tokens the model counts for an estimated one.
+func (m *model) Scale() float64 { return m.scale }
 
 type answer func(ctx context.Context, req llm.Request) (llm.Response, error)
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -418,6 +419,27 @@ func TestLoop_A14_HistoryIsTrimmedByTurns(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"two", "re two", "three", "re three", "four"}, got); diff != "" {
 		t.Fatal(diff)
+	}
+}
+
+// What the models count above the estimate is taken off the history.
+func TestLoop_A14_HistoryInTokensAsTheModelCounts(t *testing.T) {
+	t.Parallel()
+	for scale, want := range map[float64]int{0: 7, 1: 7, 2: 3} {
+		t.Run(fmt.Sprint(scale), func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, withYAML("bot: {history: {messages: 40, tokens: 200}}"))
+			b.model.scale = scale
+			text := strings.Repeat("bread ", 25) // 29 tokens with what surrounds it
+			for i := range 6 {
+				b.model.then(says(text))
+				b.say(text)
+				b.message(i + 1)
+			}
+			if got := len(b.model.lines(6)); got != want {
+				t.Errorf("%d lines, want %d", got, want)
+			}
+		})
 	}
 }
 

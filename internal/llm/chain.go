@@ -54,6 +54,7 @@ type Chain struct {
 
 	mu      sync.Mutex
 	cooling []time.Time // by member: until when it is tried last
+	scales  []scale     // by member
 }
 
 // NewChain makes a chain of the models in their order of preference.
@@ -75,7 +76,7 @@ func NewChain(members []Member, opt Options) *Chain {
 	if opt.Rand == nil {
 		opt.Rand = rand.Float64
 	}
-	return &Chain{members: members, opt: opt, cooling: make([]time.Time, len(members))}
+	return &Chain{members: members, opt: opt, cooling: make([]time.Time, len(members)), scales: make([]scale, len(members))}
 }
 
 func orDefault[T int | time.Duration](v, def T) T {
@@ -150,6 +151,7 @@ func (c *Chain) ask(ctx context.Context, n int, start time.Time, last bool, req 
 		resp, failure := c.call(ctx, m.Provider, req, onText)
 		if failure == nil {
 			c.cool(n, time.Time{})
+			c.learn(n, req, resp.Usage.Input)
 			return resp, failures
 		}
 		failures = append(failures, failure)

@@ -12,6 +12,9 @@ import (
 // too much, so that a trimmed history fits. Runs of letters, digits, spaces and
 // marks are counted by the length at which tokenizers usually break them; an
 // ideograph, a syllable block or a byte that is not UTF-8 counts as one.
+//
+// Where a model's own tokenizer gives more, its answers tell so, and [Chain.Scale]
+// follows them.
 func EstimateTokens(text string) int {
 	tokens := 0
 	for len(text) > 0 {

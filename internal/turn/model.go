@@ -66,6 +66,9 @@ func (t *run) request(messages, tokens int) llm.Request {
 		}
 		turns[len(turns)-1] = append(turns[len(turns)-1], llm.Message{Role: llm.Role(l.Role), Text: l.Text})
 	}
+	if s, ok := t.set.Model.(interface{ Scale() float64 }); ok && tokens > 0 {
+		tokens = int(float64(tokens) / max(1, s.Scale())) // in tokens as the models count them
+	}
 	req := llm.Request{System: t.system(), Messages: append(llm.Trim(turns, messages, tokens), t.j.Messages...)}
 	for _, tl := range t.set.Tools.Tools() {
 		name, desc, schema := tl.Card()
