@@ -74,6 +74,21 @@ test('A9 G3 killed in the middle: the next process ends the same bubble', async 
   assert.equal(await chat.bubbles('bot').count(), 1);
 });
 
+test('A9 A13 a stream that is cut is asked for again; the new text takes the place of the old', async (t) => {
+  const { bot, model } = await writer(t, [
+    [{ userMessage: 'story', sequenceIndex: 0 }, { content: `Twice upon a time ${story}` }, { ...slow, truncateAfterChunks: 25 }],
+    [{ userMessage: 'story', sequenceIndex: 1 }, { content: story }, slow],
+  ]);
+  const chat = await visit(t, bot);
+  await chat.say('Tell me a story');
+  await chat.hears(/^.*Twice upon a time .* …$/s);
+  await chat.hears(/Once upon a time .*a cake of them\.$/s);
+  assert.equal(await chat.bubbles('bot').count(), 1);
+  assert.doesNotMatch(await chat.bubbles('bot').first().innerText(), /Twice/);
+  assert.equal(model.journal.getAll().length, 2);
+  assert.match(bot.log, /model call failed.*class=temporary/);
+});
+
 test('A9 /reset in the middle stops it', async (t) => {
   const { bot } = await writer(t, [[{ userMessage: 'story' }, { content: story }, slow], [{ userMessage: 'hello' }, { content: 'Good morning!' }]]);
   const chat = await visit(t, bot);
