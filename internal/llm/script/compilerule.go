@@ -11,7 +11,7 @@ import (
 )
 
 func (c *compiler) rule(r ruleDoc) rule {
-	out := rule{line: r.line, when: c.conditions(r.When), delay: c.duration(r.Delay, "delay"), fail: c.failure(r)}
+	out := rule{line: r.line, when: c.conditions(r.When), delay: c.duration(r.Delay, "delay"), pace: c.duration(r.Pace, "pace"), fail: c.failure(r)}
 	n := c.names
 	n.groups = out.when.groupNames()
 	out.when.has, out.when.lacks = c.refs(r.When.Has, n), c.refs(r.When.Lacks, n)
@@ -42,6 +42,8 @@ func (c *compiler) rule(r ruleDoc) rule {
 		c.fail(r.errorf("error stands without say, call, calls and stop"))
 	case r.After.set && out.fail == nil:
 		c.fail(r.After.errorf("after goes with error"))
+	case r.Pace.set && !r.Say.set():
+		c.fail(r.Pace.errorf("pace goes with say"))
 	case !out.answer && !r.Delay.set:
 		c.fail(r.errorf("a rule needs say, call, calls, stop, error or delay"))
 	}

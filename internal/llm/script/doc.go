@@ -62,6 +62,8 @@
 //	stop      length, filter or other, alone or beside say and calls
 //	error     a status from 400 to 599, or timeout, context_too_long, no_tools
 //	          or filtered; with after: 2s a Retry-After
+//	pace      30ms: say takes that long for each word, as a model that writes;
+//	          where the answer is streamed, its words are seen one by one
 //	delay     50ms: wait first. A rule that has nothing else waits, and the
 //	          search goes on behind it.
 //

@@ -29,6 +29,7 @@ type ruleFields struct {
 	Error scalar    `yaml:"error"`
 	After scalar    `yaml:"after"`
 	Delay scalar    `yaml:"delay"`
+	Pace  scalar    `yaml:"pace"`
 }
 
 func (d *ruleDoc) UnmarshalYAML(n *yaml.Node) error {

@@ -98,7 +98,7 @@ func (p *Provider) Generate(ctx context.Context, req llm.Request, onText func(te
 		if !r.answer {
 			continue
 		}
-		return p.answer(r, scope{view: v, match: m, lang: v.lang()}, onText)
+		return p.answer(ctx, r, scope{view: v, match: m, lang: v.lang()}, onText)
 	}
 	// The texts aren't told: errors are logged.
 	return llm.Response{}, p.fail(&llm.Error{Class: llm.BadRequest},
@@ -138,7 +138,7 @@ func (p *Provider) wait(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-func (p *Provider) answer(r *rule, s scope, onText func(string)) (llm.Response, error) {
+func (p *Provider) answer(ctx context.Context, r *rule, s scope, onText func(string)) (llm.Response, error) {
 	if r.fail != nil {
 		return llm.Response{}, p.fail(r.fail, fmt.Errorf("%s says so", p.rules.where(r)))
 	}
@@ -160,8 +160,8 @@ func (p *Provider) answer(r *rule, s scope, onText func(string)) (llm.Response, 
 	if r.stop != "" {
 		out.Stop = r.stop
 	}
-	if onText != nil {
-		stream(out.Text, onText)
+	if err := p.write(ctx, out.Text, r.pace, onText); err != nil {
+		return llm.Response{}, err
 	}
 	return out, nil
 }
@@ -186,14 +186,21 @@ func (c *call) arguments(s scope) (string, error) {
 	return string(out), err
 }
 
-// stream gives the text as it grows.
-func stream(text string, onText func(string)) {
-	for i := range len(text) {
-		if text[i] == ' ' && i > 0 {
+// write gives the text as it grows, a word at a time.
+func (p *Provider) write(ctx context.Context, text string, pace time.Duration, onText func(string)) error {
+	if onText == nil && pace == 0 {
+		return nil
+	}
+	for i := 1; i <= len(text); i++ {
+		if i < len(text) && text[i] != ' ' {
+			continue
+		}
+		if err := p.wait(ctx, pace); err != nil {
+			return err
+		}
+		if onText != nil {
 			onText(text[:i])
 		}
 	}
-	if text != "" {
-		onText(text)
-	}
+	return nil
 }

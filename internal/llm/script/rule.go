@@ -22,8 +22,9 @@ type rule struct {
 	when conditions
 
 	delay  time.Duration
-	fail   *llm.Error // without provider and cause
-	say    texts      // nil: nothing
+	pace   time.Duration // of one word of say
+	fail   *llm.Error    // without provider and cause
+	say    texts         // nil: nothing
 	calls  []call
 	stop   llm.Stop // "": by what is said
 	answer bool     // false: a delay alone

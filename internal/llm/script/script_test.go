@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -227,6 +228,32 @@ func TestScript_StreamGrows(t *testing.T) {
 	}
 }
 
+// A paced text takes as long whether it is streamed or not, and ends with the
+// context.
+func TestScript_A9_PacedTextGrows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := load(t, `rules: [{pace: 50ms, say: "one two ☕"}]`)
+		start := time.Now()
+		var got []string
+		onText := func(s string) { got = append(got, fmt.Sprint(time.Since(start), " ", s)) }
+		if _, err := p.Generate(t.Context(), llm.Request{}, onText); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"50ms one", "100ms one two", "150ms one two ☕"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if _, err := p.Generate(t.Context(), llm.Request{}, nil); err != nil || time.Since(start) != 300*time.Millisecond {
+			t.Errorf("not streamed: %v after %v", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
+		defer cancel()
+		if _, err := p.Generate(ctx, llm.Request{}, onText); !llm.HasClass(err, llm.Cancelled) || len(got) != 4 {
+			t.Errorf("got %v after %q", err, got)
+		}
+	})
+}
+
 func TestScript_I2_RecordsRequests(t *testing.T) {
 	t.Parallel()
 	p := load(t, `rules: [{say: ok}]`)
@@ -272,6 +299,7 @@ func TestNew_SaysWhereItIsWrong(t *testing.T) {
 		"rules:\n  - call: {args: {}}":                                       "m.yaml:2:5: call: tool",
 		"rules:\n  - error: 200":                                             "m.yaml:2:12: error",
 		"rules:\n  - error: 500\n    say: x":                                 "m.yaml:2:5: error stands",
+		"rules:\n  - stop: length\n    pace: 1s":                             "m.yaml:3:11: pace goes with say",
 		"rules:\n  - say: a\n    delay: soon":                                "m.yaml:3:12: delay",
 		"rules:\n  - say: a\n    after: 1s":                                  "m.yaml:3:12: after",
 		"rules:\n  - when: {text: a}":                                        "m.yaml:2:5: a rule needs",
