@@ -34,6 +34,7 @@ type bed struct {
 	rests chan time.Duration // each wait of the adapter
 	dead  *dead
 	clock *clock
+	over  chan struct{} // closed when Run has returned
 }
 
 type option func(*discord.Config, *discordtest.Options)
@@ -94,8 +95,12 @@ func (b *bed) run() (stop func() error) {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(b.t.Context()))
 	ended := make(chan error, 1)
-	a := b.Adapter
-	go func() { ended <- a.Run(ctx, b.sink) }()
+	a, over := b.Adapter, make(chan struct{})
+	b.over = over
+	go func() {
+		ended <- a.Run(ctx, b.sink)
+		close(over)
+	}()
 	var once sync.Once
 	var err error
 	stop = func() error {

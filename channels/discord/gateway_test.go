@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/channeltest"
 	"github.com/parley-bot/parley/channels/discord/discordtest"
 )
 
@@ -100,6 +101,20 @@ func TestGateway_G1_NothingLostInTwoHundredDisconnects(t *testing.T) {
 		b.up()
 		take(b.next())                   // it brings something
 		b.clock.forward(7 * time.Second) // a gap begins some seconds before
+		if n%50 == 49 {                  // the token is revoked, and given back
+			b.fake.RevokeToken()
+			select {
+			case <-b.over:
+			case <-time.After(channeltest.Patience):
+				t.Fatal("a revoked token doesn't end Run")
+			}
+			if err := stop(); err == nil || !strings.Contains(err.Error(), "channels.dc.token") || b.Link().State != channels.LinkLoggedOut {
+				t.Fatalf("a revoked token: %v, %s", err, b.Link())
+			}
+			b.fake.RestoreToken()
+			stop = b.run()
+			continue
+		}
 		if n%25 == 24 {
 			if err := stop(); err != nil {
 				t.Fatal(err)
@@ -231,6 +246,41 @@ func TestGateway_FetchesWhatWasMissed(t *testing.T) {
 	}
 	if n := b.fake.Identified(); n != 2 {
 		t.Errorf("identified %d times, want 2", n)
+	}
+}
+
+// TestGateway_AChannelThatCantBeRead doesn't keep the gap open: the next start
+// resumes.
+func TestGateway_AChannelThatCantBeRead(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	secret, dm := b.fake.AddChannel(""), b.fake.DM(ana)
+	stop := b.run()
+	b.connected()
+	b.fake.Say(ana, dm, "hello", nil)
+	b.next()
+	for n := range 2 {
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			b.clock.forward(time.Hour)
+			b.fake.Say(ana, secret, "unseen", nil)
+			b.fake.Refuse(secret, 403, 50001, "Missing Access")
+		}
+		id := b.fake.Say(ana, dm, "missed", nil)
+		b.restart()
+		stop = b.run()
+		for in := b.next(); string(in.ID) != id; in = b.next() {
+		}
+		b.connected()
+		// It comes after the look into its channel.
+		id = b.fake.Say(ana, secret, "seen", nil)
+		for in := b.next(); string(in.ID) != id; in = b.next() {
+		}
+	}
+	if n := b.fake.Identified(); n != 2 || len(b.fake.Calls("GET", secret)) != 1 {
+		t.Errorf("identified %d times and looked %d times, want 2 and once", n, len(b.fake.Calls("GET", secret)))
 	}
 }
 
@@ -438,11 +488,12 @@ func TestGateway_SavesLittle(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := b.host.State().Get(t.Context(), "session")
-	var s struct {
-		DMs []string `json:"dms"`
+	var dms []string
+	direct, err := b.host.State().Get(t.Context(), "direct")
+	if err != nil || json.Unmarshal(direct, &dms) != nil || len(dms) != 2000 || len(direct) > 60_000 {
+		t.Errorf("%d bytes with %d conversations, %v", len(direct), len(dms), err)
 	}
-	if err != nil || json.Unmarshal(raw, &s) != nil || len(s.DMs) != 2000 || len(raw) > 60_000 {
-		t.Errorf("%d bytes with %d conversations, %v", len(raw), len(s.DMs), err)
+	if raw, err := b.host.State().Get(t.Context(), "session"); err != nil || len(raw) > 1000 {
+		t.Errorf("a session of %d bytes, %v", len(raw), err)
 	}
 }

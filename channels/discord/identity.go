@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 )
@@ -211,6 +212,9 @@ func (a *Adapter) registerCommands(ctx context.Context) {
 		}
 		return
 	}
+	// Also while stopping: the call was made.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
 	if err := a.swap(ctx, keyCommands, noted); err != nil {
 		a.log.Warn("registered commands could not be noted", "err", err)
 		return

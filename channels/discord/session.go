@@ -11,14 +11,15 @@ import (
 
 const (
 	keySession = "session"
+	keyDirect  = "direct"
 	// sessionLife is how old a saved session may be for a resume to be tried.
 	// Discord keeps them for some minutes.
 	sessionLife = 10 * time.Minute
 	// saveEvery is the least time between two saves. What was accepted since
 	// the last comes again after a crash, and is known.
 	saveEvery = 250 * time.Millisecond
-	// maxDMs is how many direct conversations are remembered, the newest: the
-	// gateway doesn't list them.
+	// maxDMs is how many direct conversations are remembered: the gateway
+	// doesn't list them.
 	maxDMs = 2000
 	// overlap is how far before the newest message a gap begins: ids of
 	// different channels don't come in their order.
@@ -39,8 +40,7 @@ type saved struct {
 	// Since is where a gap begins whose messages aren't all fetched yet; ""
 	// is no gap.
 	Since string `json:"since,omitempty"`
-	// DMs are direct conversations, the latest last, and Roles the bot's own.
-	DMs   []string `json:"dms,omitempty"`
+	// Roles are the bot's own.
 	Roles []string `json:"roles,omitempty"`
 }
 
@@ -62,10 +62,17 @@ type progress struct {
 	// channels aren't known yet.
 	gaps   int
 	guilds map[string]bool
+	// dms are direct conversations, as they came up. They have a key of their
+	// own, since they are many and seldom change.
+	dms    []string
+	listed map[string]bool
+	newDMs bool
 	dirty  chan struct{}
 }
 
-func newProgress() *progress { return &progress{dirty: make(chan struct{}, 1)} }
+func newProgress() *progress {
+	return &progress{listed: map[string]bool{}, dirty: make(chan struct{}, 1)}
+}
 
 // changed asks for a save; p.mu is held.
 func (p *progress) changed() {
@@ -179,18 +186,21 @@ func (p *progress) since() uint64 {
 func (p *progress) direct(channel string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n := len(p.DMs); n > 0 && p.DMs[n-1] == channel {
+	if p.listed[channel] {
 		return
 	}
-	p.DMs = append(slices.DeleteFunc(p.DMs, func(c string) bool { return c == channel }), channel)
-	p.DMs = p.DMs[max(0, len(p.DMs)-maxDMs):]
+	if len(p.dms) >= maxDMs {
+		delete(p.listed, p.dms[0])
+		p.dms = slices.Delete(p.dms, 0, 1)
+	}
+	p.dms, p.listed[channel], p.newDMs = append(p.dms, channel), true, true
 	p.changed()
 }
 
 func (p *progress) directs() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.DMs)
+	return slices.Clone(p.dms)
 }
 
 // own remembers a role of the bot's.
@@ -220,6 +230,16 @@ func (a *Adapter) load(ctx context.Context) *progress {
 		a.log.Warn("gateway session could not be read", "err", err)
 		p.saved = saved{}
 	}
+	if text, err = a.state.Get(ctx, keyDirect); err == nil && text != nil {
+		err = json.Unmarshal(text, &p.dms)
+	}
+	if err != nil {
+		a.log.Warn("direct conversations could not be read", "err", err)
+		p.dms = nil
+	}
+	for _, dm := range p.dms {
+		p.listed[dm] = true
+	}
 	// With a gap open a resume would tell only what came after it.
 	if p.Since != "" || a.now().Sub(p.At) > sessionLife || a.now().Before(p.At.Add(-sessionLife)) {
 		p.ID, p.URL, p.Seq = "", "", 0
@@ -235,7 +255,20 @@ func (a *Adapter) save(ctx context.Context, p *progress) {
 	p.mu.Lock()
 	p.At = a.now()
 	text, err := json.Marshal(p.saved)
+	var dms []byte
+	if p.newDMs && err == nil {
+		dms, err = json.Marshal(p.dms)
+		p.newDMs = false
+	}
 	p.mu.Unlock()
+	// Conversations first: what is said in them counts as seen then.
+	if err == nil && dms != nil {
+		if err = a.swap(ctx, keyDirect, dms); err != nil {
+			p.mu.Lock()
+			p.newDMs = true
+			p.mu.Unlock()
+		}
+	}
 	if err == nil {
 		err = a.swap(ctx, keySession, text)
 	}
