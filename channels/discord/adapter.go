@@ -101,22 +101,30 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 	var extra sync.WaitGroup
 	defer extra.Wait()
 	if a.cfg.Mode == ModeInteractions {
-		if err := a.introduce(ctx); err != nil {
+		return a.serve(ctx)
+	}
+	// Not before the gateway: messages come first.
+	extra.Go(func() { _ = a.introduce(ctx) }) // the gateway tells what is wrong, too
+	return a.receive(ctx, sink)
+}
+
+// serve waits while Discord calls. Interactions are taken even while it can't
+// be reached; commands are registered when it can.
+func (a *Adapter) serve(ctx context.Context) error {
+	a.link.set(channels.LinkUp, "")
+	for n := 1; ctx.Err() == nil; n++ {
+		if err := a.introduce(ctx); err != nil && ctx.Err() == nil {
 			a.link.set(stateOf(err), err.Error())
 			return err
 		}
-		a.link.set(channels.LinkUp, "")
-		a.registerCommands(ctx)
-		<-ctx.Done()
-		return nil
-	}
-	// Not before the gateway: messages come first.
-	extra.Go(func() {
-		if a.introduce(ctx) == nil {
+		if a.known().App != "" {
 			a.registerCommands(ctx)
+			break
 		}
-	})
-	return a.receive(ctx, sink)
+		_ = a.wait(ctx, backOff(n)) // which fails when ctx ends
+	}
+	<-ctx.Done()
+	return nil
 }
 
 // Link tells how the connection stands.

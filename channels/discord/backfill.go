@@ -48,6 +48,7 @@ func (g *gateway) onReady(ctx context.Context, seq int64, d json.RawMessage) err
 	g.remember(ctx, identity{r.User.ID, r.User.Username, r.App.ID})
 	g.link.set(channels.LinkUp, "")
 	g.log.Info("gateway session begun", "servers", len(guilds), "gap", since != 0)
+	g.setUp()
 	if since != 0 {
 		for _, dm := range g.directs() {
 			if err := g.lookInto(dm, "", since); err != nil {

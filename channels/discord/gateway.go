@@ -51,8 +51,20 @@ type gateway struct {
 	*progress
 	sink  channels.Sink
 	lanes *lanes
-	// answers are deferrals under way.
+	// answers are calls under way that nobody waits for.
 	answers sync.WaitGroup
+	// setting is held while commands are registered.
+	setting sync.Mutex
+}
+
+// setUp registers the commands, when it is known that Discord is there.
+func (g *gateway) setUp() {
+	g.answers.Go(func() {
+		if g.setting.TryLock() {
+			defer g.setting.Unlock()
+			g.registerCommands(g.lanes.ctx)
+		}
+	})
 }
 
 // receive keeps a connection to the gateway until ctx ends.
@@ -246,6 +258,7 @@ func (g *gateway) dispatch(ctx context.Context, kind string, seq int64, d json.R
 	case "RESUMED":
 		g.link.set(channels.LinkUp, "")
 		g.log.Info("gateway session resumed")
+		g.setUp()
 	case "GUILD_CREATE":
 		return g.onGuild(e, d)
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE":

@@ -190,6 +190,23 @@ func TestWebhook_SetAndUsed(t *testing.T) {
 	}
 }
 
+// TestWebhook_DiscordAwayAtFirst: commands are registered when it is there.
+func TestWebhook_DiscordAwayAtFirst(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, interactions)
+	b.dead.cutNext(3)
+	stop := b.run()
+	b.wait("no commands", func() bool { return b.fake.Commands() != "" })
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	b.fake.RevokeToken()
+	b.restart()
+	if err := b.ends(); err == nil || !strings.Contains(err.Error(), "Reset Token") || b.Link().State != channels.LinkLoggedOut {
+		t.Errorf("a revoked token: %v, %s", err, b.Link())
+	}
+}
+
 func TestWebhook_Refuses(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, interactions)

@@ -209,6 +209,16 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCommands_WhenDiscordWasAwayAtFirst: they are registered as soon as it is
+// there.
+func TestCommands_WhenDiscordWasAwayAtFirst(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.dead.cutNext(2) // whoever calls first
+	b.run()
+	b.connected()
+}
+
 func TestCommands_RegisteredOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
