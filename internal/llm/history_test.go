@@ -108,29 +108,50 @@ func FuzzTrim(f *testing.F) {
 	})
 }
 
+// The counts are those of OpenAI's tokenizers: o200k_base, which the estimate
+// was set against, and cl100k_base, whose kind other and older models have.
 func TestEstimateTokens_A14(t *testing.T) {
 	t.Parallel()
-	// real is what o200k_base gives.
 	for name, tc := range map[string]struct {
-		text string
-		real int
+		text          string
+		o200k, cl100k int
 	}{
-		"english":  {"Hi! I'd like to order two croissants and a large coffee for tomorrow morning, please. Could you tell me whether you deliver to the neighbourhood around the cathedral, and what it would cost?", 39},
-		"spanish":  {"¡Hola! Quisiera pedir dos cruasanes y un café grande para mañana por la mañana, por favor. ¿Podrían decirme si hacen entregas en el barrio de la catedral y cuánto costaría? También necesitaría una confirmación.", 52},
-		"russian":  {"Здравствуйте! Я хотел бы заказать два круассана и большой кофе на завтрашнее утро, пожалуйста. Скажите, вы доставляете в район собора и сколько это будет стоить?", 41},
-		"arabic":   {"مرحبا، أود أن أطلب اثنين من الكرواسون وقهوة كبيرة لصباح الغد من فضلك. هل يمكنكم إخباري بتكلفة التوصيل؟", 39},
-		"chinese":  {"你好，我想订两个牛角面包和一杯大杯咖啡，明天早上取。请问你们送到大教堂附近吗？需要多少钱？", 39},
-		"japanese": {"こんにちは。明日の朝に、クロワッサンを二つとコーヒーを一つ注文したいのですが、大聖堂の近くまで配達できますか？", 41},
-		"korean":   {"안녕하세요. 내일 아침에 크루아상 두 개와 큰 커피 한 잔을 주문하고 싶습니다. 성당 근처로 배달이 가능한가요?", 39},
-		"json":     {`{"orders":[{"id":"ord_8f3a21","items":[{"product":"chocolate_cake","quantity":5},{"product":"coffee","quantity":2}],"total":42.50,"created_at":"2026-08-22T10:15:00Z","status":"confirmed"}]}`, 65},
-		"emoji":    {"😀🎂🥐☕️👍🏽👨‍👩‍👧‍👦❤️🎉", 25},
-		"hex":      {"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", 43},
+		"english":    {"Hi! I'd like to order two croissants and a large coffee for tomorrow morning, please. Could you tell me whether you deliver to the neighbourhood around the cathedral, and what it would cost?", 39, 41},
+		"spanish":    {"¡Hola! Quisiera pedir dos cruasanes y un café grande para mañana por la mañana, por favor. ¿Podrían decirme si hacen entregas en el barrio de la catedral y cuánto costaría? También necesitaría una confirmación.", 52, 59},
+		"russian":    {"Здравствуйте! Я хотел бы заказать два круассана и большой кофе на завтрашнее утро, пожалуйста. Скажите, вы доставляете в район собора и сколько это будет стоить?", 41, 76},
+		"arabic":     {"مرحبا، أود أن أطلب اثنين من الكرواسون وقهوة كبيرة لصباح الغد من فضلك. هل يمكنكم إخباري بتكلفة التوصيل؟", 39, 74},
+		"chinese":    {"你好，我想订两个牛角面包和一杯大杯咖啡，明天早上取。请问你们送到大教堂附近吗？需要多少钱？", 39, 58},
+		"japanese":   {"こんにちは。明日の朝に、クロワッサンを二つとコーヒーを一つ注文したいのですが、大聖堂の近くまで配達できますか？", 41, 53},
+		"korean":     {"안녕하세요. 내일 아침에 크루아상 두 개와 큰 커피 한 잔을 주문하고 싶습니다. 성당 근처로 배달이 가능한가요?", 39, 58},
+		"german":     {"Guten Tag! Ich möchte für morgen früh zwei Croissants und einen großen Kaffee bestellen. Liefern Sie auch in die Nachbarschaft der Kathedrale, und was würde das kosten?", 38, 43},
+		"french":     {"Bonjour ! Je voudrais commander deux croissants et un grand café pour demain matin, s'il vous plaît. Livrez-vous dans le quartier de la cathédrale, et combien cela coûterait-il ?", 42, 50},
+		"portuguese": {"Olá! Queria encomendar dois croissants e um café grande para amanhã de manhã, por favor. Fazem entregas no bairro da catedral, e quanto custaria?", 36, 46},
+		"turkish":    {"Merhaba! Yarın sabah için iki kruvasan ve büyük bir kahve sipariş etmek istiyorum. Katedralin çevresine teslimat yapıyor musunuz, ne kadar tutar?", 41, 54},
+		"greek":      {"Γεια σας! Θα ήθελα να παραγγείλω δύο κρουασάν και έναν μεγάλο καφέ για αύριο το πρωί. Κάνετε διανομή στη γειτονιά του καθεδρικού και πόσο θα κόστιζε;", 57, 130},
+		"hebrew":     {"שלום! הייתי רוצה להזמין שני קרואסונים וקפה גדול למחר בבוקר, בבקשה. האם אתם עושים משלוחים לשכונה שליד הקתדרלה, וכמה זה יעלה?", 44, 121},
+		"hindi":      {"नमस्ते! मैं कल सुबह के लिए दो क्रोइसैन और एक बड़ी कॉफ़ी मंगवाना चाहता हूँ। क्या आप गिरजाघर के पास डिलीवरी करते हैं और कितना खर्च आएगा?", 47, 138},
+		"thai":       {"สวัสดีครับ ผมอยากสั่งครัวซองต์สองชิ้นกับกาแฟแก้วใหญ่สำหรับเช้าวันพรุ่งนี้ ส่งแถวโบสถ์ได้ไหมครับ และราคาเท่าไร", 48, 106},
+		"vietnamese": {"Xin chào! Tôi muốn đặt hai chiếc bánh sừng bò và một ly cà phê lớn cho sáng mai. Bạn có giao hàng đến khu vực nhà thờ không và giá bao nhiêu?", 41, 72},
+		"json":       {`{"orders":[{"id":"ord_8f3a21","items":[{"product":"chocolate_cake","quantity":5},{"product":"coffee","quantity":2}],"total":42.50,"created_at":"2026-08-22T10:15:00Z","status":"confirmed"}]}`, 65, 63},
+		"code":       {"func (s *Store) Sent(ctx context.Context, e Entry) (Entry, bool, error) {\n\tif err := s.check(e); err != nil {\n\t\treturn Entry{}, false, fmt.Errorf(\"marking entry %d: %w\", e.Seq, err)\n\t}\n\treturn s.next(ctx, e.ChatKey)\n}\n", 69, 69},
+		"markdown":   {"## Opening hours\n\n| day | from | to |\n| --- | --- | --- |\n| Monday | 07:00 | 18:30 |\n| Sunday | 08:00 | 12:00 |\n\n- **Bread** is baked at *five* in the morning.\n- See <https://www.example.com/hours?lang=en> for holidays.\n", 75, 76},
+		"emoji":      {"😀🎂🥐☕️👍🏽👨‍👩‍👧‍👦❤️🎉", 25, 41},
+		"hex":        {"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", 43, 43},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := llm.EstimateTokens(tc.text)
-			if ratio := float64(got) / float64(tc.real); ratio < 0.9 || ratio > 1.5 {
-				t.Errorf("got %d for %d tokens (%.2f)", got, tc.real, ratio)
+			most := 1.5
+			if slices.Contains([]string{"hindi", "thai", "vietnamese"}, name) {
+				most = 2.4
+			}
+			if ratio := float64(got) / float64(tc.o200k); ratio < 0.9 || ratio > most {
+				t.Errorf("got %d for %d tokens (%.2f)", got, tc.o200k, ratio)
+			}
+			// What is counted above the estimate is within what is learned
+			// from a model's own counts.
+			if ratio := float64(tc.cl100k) / float64(got); ratio > 2.7 {
+				t.Errorf("got %d for %d tokens of the other kind (%.2f times)", got, tc.cl100k, ratio)
 			}
 		})
 	}
