@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,8 +81,7 @@ func lintRemote(tools []tool.Tool) (out []tool.Finding) {
 // remoteChanged offers models what is offered now.
 func (a *App) remoteChanged() {
 	set := a.setup()
-	all := append(a.tools.own[:len(a.tools.own):len(a.tools.own)], a.tools.fleet.Tools()...)
-	registry, err := tool.NewRegistry(all)
+	registry, err := tool.NewRegistry(slices.Concat(a.tools.own, a.tools.fleet.Tools()))
 	if err != nil {
 		// A part of what was compiled at the start.
 		a.log.Error("tools could not be replaced", "err", err)

@@ -102,15 +102,15 @@ func newBed(t *testing.T, lock Lock, remotes map[string]*mcp.Server, servers ...
 	return b
 }
 
-func inProcess(remote *mcp.Server) func(context.Context) (mcp.Transport, func() string, error) {
-	return func(ctx context.Context) (mcp.Transport, func() string, error) {
+func inProcess(remote *mcp.Server) func(context.Context) (link, error) {
+	return func(ctx context.Context) (link, error) {
 		here, there := mcp.NewInMemoryTransports()
 		ss, err := remote.Connect(ctx, there, nil)
 		if err != nil {
-			return nil, nil, err
+			return link{}, err
 		}
 		context.AfterFunc(ctx, func() { _ = ss.Close() })
-		return here, func() string { return "" }, nil
+		return link{transport: here, said: func() string { return "" }, end: func() {}}, nil
 	}
 }
 

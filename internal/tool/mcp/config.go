@@ -121,9 +121,11 @@ func (s Server) identity() []string {
 func (s Server) credentials() []string {
 	var out []string
 	add := func(v string) {
-		if len(v) >= minMasked {
-			out = append(out, v)
+		if len(v) < minMasked {
+			return
 		}
+		inJSON := strings.Trim(string(quote(v)), `"`)
+		out = append(out, v, inJSON)
 	}
 	for _, m := range []map[string]secret.String{s.Env, s.Headers} {
 		for _, name := range slices.Sorted(maps.Keys(m)) {

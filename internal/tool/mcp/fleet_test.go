@@ -168,8 +168,8 @@ func TestFleet_AServerThatIsAwayTakesOnlyItsOwnCalls(t *testing.T) {
 	remotes := map[string]*mcp.Server{"here": here, "away": away}
 	servers := []Server{{Name: "here", Allow: allow("t")}, {Name: "away", Allow: allow("t")}}
 	b := newBed(t, pin(t, remotes, servers...), remotes, servers...)
-	b.servers[1].dial = func(context.Context) (mcp.Transport, func() string, error) {
-		return nil, nil, errors.New("no such program")
+	b.servers[1].dial = func(context.Context) (link, error) {
+		return link{}, errors.New("no such program")
 	}
 	b.servers[1].wait = time.Hour
 	b.run()

@@ -112,7 +112,7 @@ func traced(ctx context.Context) (context.Context, *trace) {
 }
 
 // turnedAway tells that the server refused the request as such: the call wasn't
-// made. 404 is a session that it doesn't know any more.
+// made.
 func (t *trace) turnedAway() bool {
 	s := t.status.Load()
 	return s >= 400 && s <= 499 && s != http.StatusRequestTimeout

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -47,7 +48,7 @@ func (r *runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		switch {
 		case err == nil:
 			return result(res, r.secrets), nil
-		case ctx.Err() == nil && !last && (seen.turnedAway() || errors.Is(err, mcp.ErrConnectionClosed)):
+		case ctx.Err() == nil && !last && over(seen, err):
 			// The session is over, and this call wasn't made.
 			sess.fail(errors.New("the session is over"))
 			r.server.forget(sess)
@@ -90,7 +91,6 @@ func (r *runner) failed(ctx context.Context, sess *session, seen *trace, err err
 	var res tool.Result
 	switch {
 	case ctx.Err() != nil:
-		signal(sess.suspect)
 		res = tool.Stopped(ctx, 0)
 	case wire != nil:
 		unknown = false
@@ -133,6 +133,20 @@ func refusal(err error) *jsonrpc.Error {
 		return e
 	}
 	return nil
+}
+
+// over tells that a call wasn't made because its session is over: the server
+// doesn't know it any more, or it has just ended. Servers say the former by 404,
+// as they should, or by 400.
+func over(seen *trace, err error) bool {
+	wire := refusal(err)
+	about := wire != nil && (wire.Code == jsonrpc.CodeInvalidParams || wire.Code == jsonrpc.CodeMethodNotFound) // the call
+	switch seen.status.Load() {
+	case http.StatusNotFound, http.StatusBadRequest:
+		return !about
+	default:
+		return errors.Is(err, mcp.ErrConnectionClosed)
+	}
 }
 
 func codeOf(code int64) string {

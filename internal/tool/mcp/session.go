@@ -43,6 +43,7 @@ type session struct {
 	calls            atomic.Int64 // under way
 	done             chan struct{}
 	life             <-chan struct{} // closed by cancel
+	end              func()          // waits until nothing of it is left
 	cancel           context.CancelFunc
 
 	mu  sync.Mutex
@@ -184,13 +185,17 @@ func (s *session) call(ctx context.Context, name, id string, args json.RawMessag
 	ch := make(chan answer, 1)
 	s.calls.Add(1)
 	go func() {
-		defer s.calls.Add(-1)
 		defer func() {
 			if p := recover(); p != nil {
+				s.calls.Add(-1)
 				ch <- answer{err: fmt.Errorf("the MCP client panicked with a %T: %s", p, firstLines(debug.Stack()))}
 			}
 		}()
 		res, err := s.cs.CallTool(ctx, &mcp.CallToolParams{Meta: mcp.Meta{callIDKey: id}, Name: name, Arguments: args})
+		s.calls.Add(-1)
+		if err != nil && ctx.Err() != nil {
+			signal(s.suspect)
+		}
 		ch <- answer{res, err}
 	}()
 	select {
