@@ -15,6 +15,8 @@ const (
 	LinkUp LinkState = "up"
 	// LinkConnecting: not connected yet, or not now; it is tried again.
 	LinkConnecting LinkState = "connecting"
+	// LinkFailed: Run has ended with an error. The core starts it again.
+	LinkFailed LinkState = "failed"
 	// LinkPairing: no device is linked to the account. A person has to.
 	LinkPairing LinkState = "pairing_needed"
 	// LinkLoggedOut: the platform ended the link. A person has to renew it.
@@ -29,12 +31,14 @@ const (
 
 // LinkStates lists all of them.
 func LinkStates() []LinkState {
-	return []LinkState{LinkUp, LinkConnecting, LinkPairing, LinkLoggedOut, LinkReplaced, LinkOutdated, LinkBanned}
+	return []LinkState{LinkUp, LinkConnecting, LinkFailed, LinkPairing, LinkLoggedOut, LinkReplaced, LinkOutdated, LinkBanned}
 }
 
 // Lasting tells whether the state ends only when a person does something, or
 // the platform changes its mind.
-func (s LinkState) Lasting() bool { return s != LinkUp && s != LinkConnecting && s != "" }
+func (s LinkState) Lasting() bool {
+	return s != LinkUp && s != LinkConnecting && s != LinkFailed && s != ""
+}
 
 // Link is the state, and what to say of it.
 type Link struct {

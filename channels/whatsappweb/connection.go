@@ -76,12 +76,16 @@ func (c *connection) lostf(format string, args ...any) {
 // Then nothing of it is running any more.
 func (c *connection) live(ctx context.Context) ending {
 	c.ctx = ctx
-	life, cancel := context.WithCancel(ctx)
+	// What is under way when ctx ends is finished: a receipt that isn't sent is
+	// a message that comes again.
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer c.close()
 	// The SDK knows no limit for a connection that hangs before it is one.
 	limit := time.AfterFunc(dialTime, cancel)
+	over := context.AfterFunc(ctx, cancel)
 	err := c.cli.ConnectContext(life)
+	over()
 	if !limit.Stop() && err == nil && ctx.Err() == nil {
 		err = context.DeadlineExceeded
 	}
@@ -128,10 +132,20 @@ func (c *connection) better(ctx context.Context, e ending) ending {
 // close ends the connection and waits for what handles an event.
 func (c *connection) close() {
 	c.a.conn.CompareAndSwap(c, nil)
-	c.cli.Disconnect()
 	c.handling.Lock()
 	c.closed = true
 	c.handling.Unlock()
+	leave(c.cli)
+}
+
+// leave says goodbye and disconnects. What is said last also waits its turn
+// behind whatever the SDK is still sending, such as the receipt of a message
+// that was just taken: it reads its socket without a lock while it sends.
+func leave(cli *whatsmeow.Client) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = cli.SendPresence(ctx, types.PresenceUnavailable) // it may be gone already
+	cli.Disconnect()
 }
 
 // handle takes an event of the SDK; false keeps it from acknowledging what the

@@ -124,7 +124,7 @@ func (a *Adapter) visit(ctx context.Context, d device) (channels.Link, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, dialTime, errors.New("WhatsApp didn't answer within "+dialTime.String()))
 	defer cancel()
 	cli, ch := a.events(d)
-	defer cli.Disconnect()
+	defer leave(cli)
 	if err := cli.ConnectContext(ctx); err != nil {
 		return channels.Link{}, fmt.Errorf("connecting to WhatsApp: %s", briefly(err))
 	}
@@ -153,7 +153,7 @@ func (a *Adapter) offer(ctx context.Context, d device, phone string, show func(c
 	life, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cli, ch := a.events(d)
-	defer cli.Disconnect()
+	defer leave(cli)
 	limit := time.AfterFunc(dialTime, cancel)
 	err = cli.ConnectContext(life)
 	limit.Stop()

@@ -1,3 +1,5 @@
+//go:build !race
+
 package whatsappweb_test
 
 import (

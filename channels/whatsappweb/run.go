@@ -21,7 +21,7 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 			return err
 		}
 		if a.rest(ctx, wait) != nil {
-			return nil //nolint:nilerr // stopping is no failure
+			return nil
 		}
 	}
 	return nil
@@ -29,15 +29,16 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 
 // begin reads what was kept.
 func (a *Adapter) begin(ctx context.Context) error {
-	return unlessOver(ctx, a.sent.load(ctx))
+	err := a.sent.load(ctx)
+	return unlessOver(ctx, err)
 }
 
 // unlessOver is err, unless ctx has ended: that is no failure.
 func unlessOver(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // closed closes a store that may not be there.
@@ -96,7 +97,7 @@ func (a *Adapter) stay(ctx context.Context, sink channels.Sink, st Store, d devi
 		c := newConnection(a, sink, d)
 		end := c.live(ctx)
 		if ctx.Err() != nil {
-			return 0, nil
+			return 0, nil //nolint:nilerr // stopping is no failure
 		}
 		if c.wasUp() {
 			fails = 1

@@ -10,7 +10,6 @@ import (
 	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/parley-bot/parley/channels"
 )
@@ -76,7 +75,7 @@ func (a *Adapter) quote(part channels.Part) *waE2E.ContextInfo {
 		return nil
 	}
 	return &waE2E.ContextInfo{
-		StanzaID: proto.String(id), Participant: proto.String(s.from.String()), QuotedMessage: &waE2E.Message{Conversation: proto.String("")},
+		StanzaID: new(id), Participant: new(s.from.String()), QuotedMessage: &waE2E.Message{Conversation: new("")},
 	}
 }
 

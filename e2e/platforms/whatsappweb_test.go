@@ -39,7 +39,9 @@ func newWAWeb(t *testing.T) *waWeb {
 	var err error
 	p.adapter, err = whatsappweb.New(whatsappweb.Defaults(), whatsappweb.Deps{
 		Host: channeltest.NewHost(), Log: slog.New(slog.DiscardHandler), Name: "wa",
-		Open:  func(context.Context) (whatsappweb.Store, error) { return nil, errors.New("only asked for what it can do") },
+		Open: func(context.Context) (whatsappweb.Store, error) {
+			return nil, errors.New("only asked for what it can do")
+		},
 		InUse: func(error) bool { return false },
 	})
 	if err != nil {

@@ -46,7 +46,11 @@ func (a *App) judge(ctx context.Context, name string, s standing) time.Duration 
 	if s.ended {
 		return 0
 	}
-	if left := a.cfg.Alerts.After - a.health.now().Sub(s.since); !s.up() && !s.link.State.Lasting() && left > 0 {
+	begun, waits := s.bad, !s.link.State.Lasting()
+	if s.up() {
+		begun, waits = s.upSince, s.assumed
+	}
+	if left := a.cfg.Alerts.After - a.health.now().Sub(begun); waits && left > 0 {
 		return left
 	}
 	state := a.host(name).State()

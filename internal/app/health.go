@@ -30,10 +30,11 @@ type health struct {
 // standing is how a channel stands.
 type standing struct {
 	link channels.Link
-	// since is when it was last up, or when the process began.
-	since time.Time
-	was   bool // it was up before
-	ended bool // there is nothing more to receive
+	// bad is when it ceased to be up, upSince when it came up last.
+	bad, upSince time.Time
+	was          bool // it was up before
+	assumed      bool // it is up because it was started: it doesn't say more
+	ended        bool // there is nothing more to receive
 }
 
 func (s standing) up() bool { return s.link.State == channels.LinkUp }
@@ -54,7 +55,7 @@ func newHealth(instances []instance, reg prometheus.Registerer) *health {
 	reg.MustRegister(h.gauge, h.states, h.starts)
 	for _, in := range instances {
 		h.starts.WithLabelValues(in.name)
-		h.set(in.name, standing{link: channels.Link{State: channels.LinkConnecting, Detail: "starting"}, since: h.now()})
+		h.set(in.name, standing{link: channels.Link{State: channels.LinkConnecting, Detail: "starting"}, bad: h.now()})
 	}
 	return h
 }
@@ -83,15 +84,23 @@ func boolean(b bool) float64 {
 func (h *health) linked(name string, l channels.Link) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.change(name, l, false)
+}
+
+// change is linked; h.mu is held. assumed is for who doesn't say more than
+// that it was started.
+func (h *health) change(name string, l channels.Link, assumed bool) {
 	s := h.state[name]
-	if l.State == channels.LinkUp {
-		if s.was && !s.up() {
+	now := h.now()
+	switch {
+	case l.State == channels.LinkUp && !s.up():
+		if s.was {
 			h.starts.WithLabelValues(name).Inc()
 		}
-		s.was = true
-	}
-	if s.up() || l.State == channels.LinkUp {
-		s.since = h.now()
+		s.was, s.upSince, s.assumed = true, now, assumed
+	case l.State != channels.LinkUp && s.up() && (!s.assumed || now.Sub(s.upSince) >= grace):
+		// One that fails soon after each start has been bad all the time.
+		s.bad = now
 	}
 	s.link, s.ended = l, false
 	h.set(name, s)
@@ -99,18 +108,22 @@ func (h *health) linked(name string, l channels.Link) {
 
 // up is for adapters that don't say how they stand: they receive while they
 // run.
-func (h *health) up(name string) { h.linked(name, channels.Link{State: channels.LinkUp}) }
+func (h *health) up(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.change(name, channels.Link{State: channels.LinkUp}, true)
+}
 
 // down is an adapter that has ended, with an error or because there is nothing
 // more to receive.
 func (h *health) down(name string, err error) {
-	l := channels.Link{State: channels.LinkConnecting, Detail: "ended"}
+	l := channels.Link{State: channels.LinkFailed, Detail: "ended"}
 	if err != nil {
 		l.Detail = err.Error()
 	}
-	h.linked(name, l)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.change(name, l, false)
 	s := h.state[name]
 	s.ended = err == nil
 	h.set(name, s)
@@ -127,8 +140,7 @@ func (h *health) standings() map[string]standing {
 func (h *health) report() map[string]httpserver.ChannelState {
 	out := map[string]httpserver.ChannelState{}
 	for name, s := range h.standings() {
-		// An adapter that returned an error isn't connecting by itself.
-		brief := s.was && s.link.State == channels.LinkConnecting && h.now().Sub(s.since) < grace && !s.ended && s.link.Detail != ""
+		brief := s.was && s.link.State == channels.LinkConnecting && h.now().Sub(s.bad) < grace
 		c := httpserver.ChannelState{Up: s.up() || brief, State: string(s.link.State), Detail: s.link.Detail}
 		if !s.link.Until.IsZero() {
 			c.Detail += " (until " + s.link.Until.UTC().Format(time.RFC3339) + ")"

@@ -61,8 +61,10 @@ func (s *Server) beginPairing(c *conn, static []byte) {
 	s.pairing = p
 	s.note()
 	s.mu.Unlock()
-	c.send(waBinary.Node{Tag: "iq", Attrs: waBinary.Attrs{"from": types.ServerJID, "type": "set", "id": "pair-1", "xmlns": "md"},
-		Content: []waBinary.Node{{Tag: "pair-device", Content: refs}}})
+	c.send(waBinary.Node{
+		Tag: "iq", Attrs: waBinary.Attrs{"from": types.ServerJID, "type": "set", "id": "pair-1", "xmlns": "md"},
+		Content: []waBinary.Node{{Tag: "pair-device", Content: refs}},
+	})
 }
 
 // DeviceName is what the device that is linked, or wants to be, calls itself.
@@ -149,12 +151,14 @@ func (s *Server) link(p *pairing, adv []byte) error {
 	}
 	pn, lid := s.next()
 	p.device.number, p.device.id = pn.Device, fmt.Sprintf("bot-%d", pn.Device)
-	p.c.send(waBinary.Node{Tag: "iq", Attrs: waBinary.Attrs{"from": types.ServerJID, "type": "set", "id": "pair-2", "xmlns": "md"},
+	p.c.send(waBinary.Node{
+		Tag: "iq", Attrs: waBinary.Attrs{"from": types.ServerJID, "type": "set", "id": "pair-2", "xmlns": "md"},
 		Content: []waBinary.Node{{Tag: "pair-success", Content: []waBinary.Node{
 			{Tag: "device-identity", Content: sealed},
 			{Tag: "device", Attrs: waBinary.Attrs{"jid": pn, "lid": lid}},
 			{Tag: "platform", Attrs: waBinary.Attrs{"name": "android"}},
-		}}}})
+		}}},
+	})
 	return nil
 }
 
@@ -289,12 +293,14 @@ func (s *Server) TypeCode(code string) error {
 	if err != nil {
 		return err
 	}
-	p.c.send(waBinary.Node{Tag: "notification", Attrs: waBinary.Attrs{"from": types.ServerJID, "type": "link_code_companion_reg", "id": codeNotification, "t": time.Now().Unix()},
+	p.c.send(waBinary.Node{
+		Tag: "notification", Attrs: waBinary.Attrs{"from": types.ServerJID, "type": "link_code_companion_reg", "id": codeNotification, "t": time.Now().Unix()},
 		Content: []waBinary.Node{{Tag: "link_code_companion_reg", Attrs: waBinary.Attrs{"stage": "primary_hello"}, Content: []waBinary.Node{
 			{Tag: "link_code_pairing_wrapped_primary_ephemeral_pub", Content: concat(salt, iv, sealed)},
 			{Tag: "primary_identity_pub", Content: owner.Pub[:]},
 			{Tag: "link_code_pairing_ref", Content: []byte(p.linkRef)},
-		}}}})
+		}}},
+	})
 	var wrapped []byte
 	select {
 	case wrapped = <-p.bundle:

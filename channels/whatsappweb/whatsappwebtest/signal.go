@@ -48,9 +48,11 @@ type memory struct {
 }
 
 func (m *memory) IsTrustedIdentity(context.Context, string, [32]byte) (bool, error) { return true, nil }
+
 func (m *memory) GetSession(_ context.Context, addr string) ([]byte, error) {
 	return m.sessions[addr], nil
 }
+
 func (m *memory) HasSession(_ context.Context, addr string) (bool, error) {
 	return m.sessions[addr] != nil, nil
 }
@@ -59,6 +61,7 @@ func (m *memory) PutSession(_ context.Context, addr string, s []byte) error {
 	m.sessions[addr] = s
 	return nil
 }
+
 func (m *memory) GetPreKey(_ context.Context, id uint32) (*keys.PreKey, error) { return m.pre[id], nil }
 
 func (m *memory) RemovePreKey(_ context.Context, id uint32) error {
