@@ -142,7 +142,9 @@ func (b *bed) wait(what string, cond func() bool) {
 // connected waits for a session, and for the calls that follow a start.
 func (b *bed) connected() {
 	b.t.Helper()
-	b.wait("not connected", func() bool { return b.fake.Connected() == 1 && b.fake.Commands() != "" })
+	b.wait("not connected", func() bool {
+		return b.fake.Connected() == 1 && b.fake.Commands() != "" && len(b.fake.Calls("GET", "/applications/@me")) > 0
+	})
 	b.up()
 }
 

@@ -164,9 +164,9 @@ func TestGateway_G1_NothingLostInTwoHundredDisconnects(t *testing.T) {
 // nothing is given up, and what was said meanwhile comes.
 func TestGateway_SilenceIsNoticed(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.Heartbeat = 60 * time.Millisecond })
+	b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.Heartbeat = 250 * time.Millisecond })
 	stop := b.run()
-	for range 10 {
+	for range 4 {
 		b.connected()
 		b.fake.Silence()
 		id := b.fake.Say(ana, discordtest.TextID, "are you there", nil)

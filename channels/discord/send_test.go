@@ -214,9 +214,9 @@ func TestCheck(t *testing.T) {
 func TestCommands_WhenDiscordWasAwayAtFirst(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	b.dead.cutNext(2) // whoever calls first
+	b.fake.Script(discordtest.Fault{Holding: []string{"GET", "/applications/@me"}, Status: 500}, discordtest.Fault{Holding: []string{"/gateway/bot"}, Status: 503})
 	b.run()
-	b.connected()
+	b.wait("no commands", func() bool { return b.fake.Commands() != "" })
 }
 
 func TestCommands_RegisteredOnce(t *testing.T) {
