@@ -24,24 +24,34 @@ func configFlag(cmd *cobra.Command) {
 
 // loadConfig reads the configuration that the flags name. With none named and
 // no parley.yaml here it is the demo.
-func loadConfig(cmd *cobra.Command) (*config.Config, error) {
-	opts := app.Kinds()
-	opts.Flags = cmd.Flags()
+func loadConfig(cmd *cobra.Command) (*config.Config, error) { return openConfig(cmd, nil) }
+
+// openConfig is loadConfig; opened, where not nil, is told of the files that
+// were looked at.
+func openConfig(cmd *cobra.Command, opened func(file string)) (*config.Config, error) {
 	path, err := cmd.Flags().GetString("config")
 	if err != nil {
 		return nil, err
 	}
 	if path != "" {
-		cfg, err := config.Load(path, opts)
-		return cfg, named(err, path)
+		return readConfig(cmd, path, opened)
 	}
 	if _, err := os.Stat(defaultFile); err == nil {
-		cfg, err := config.Load(defaultFile, opts)
-		return cfg, named(err, defaultFile)
+		return readConfig(cmd, defaultFile, opened)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, usageError{fmt.Errorf("reading %s: %w", defaultFile, err)}
 	}
+	opts := app.Kinds()
+	opts.Flags = cmd.Flags()
 	return config.LoadFS(bakery.Files, defaultFile, opts)
+}
+
+// readConfig reads one file.
+func readConfig(cmd *cobra.Command, path string, opened func(file string)) (*config.Config, error) {
+	opts := app.Kinds()
+	opts.Flags, opts.Opened = cmd.Flags(), opened
+	cfg, err := config.Load(path, opts)
+	return cfg, named(err, path)
 }
 
 // named makes a missing configuration a mistake of the caller's.

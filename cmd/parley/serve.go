@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,12 +23,13 @@ func newServe(streams) *cobra.Command {
 		Long:    "Runs the daemon until it gets SIGTERM. Without -c it reads ./parley.yaml; where there is none it runs\nthe built-in demo bakery: web chat, scripted model, data in ./data, on a loopback address only.",
 		Example: "  parley serve\n  parley serve -c /etc/parley/parley.yaml --listen 127.0.0.1:9000",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := loadConfig(cmd)
+			var files []string
+			cfg, err := openConfig(cmd, func(file string) { files = append(files, file) })
 			if err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), describe(cfg))
-			return serve(cmd, cfg)
+			return serve(cmd, cfg, files)
 		},
 	}
 	configFlag(cmd)
@@ -33,14 +37,22 @@ func newServe(streams) *cobra.Command {
 	return cmd
 }
 
-func serve(cmd *cobra.Command, cfg *config.Config) error {
+func serve(cmd *cobra.Command, cfg *config.Config, files []string) error {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	log := newLog(cmd, cfg)
-	bot, err := app.Build(ctx, cfg, app.Options{
+	opts := app.Options{
 		Version: version, Log: log, GiveBack: true, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
 		Fatal: func(err error) { cancel(fatalError{err}) },
-	})
+	}
+	if !cfg.Demo {
+		opts.Files, opts.Watch = files, true
+		opts.Load = func(opened func(string)) (*config.Config, error) { return readConfig(cmd, cfg.Source, opened) }
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	bot, err := app.Build(ctx, cfg, opts)
 	if err != nil {
 		return early(cmd, log, usageError{err})
 	}
@@ -55,15 +67,27 @@ func serve(cmd *cobra.Command, cfg *config.Config) error {
 	if cfg.Demo {
 		fmt.Fprintf(cmd.ErrOrStderr(), "open http://%s/chat/ and order something\n", a.Addr())
 	}
-	select {
-	case err = <-a.Served():
-	case <-ctx.Done():
-		if e, ok := errors.AsType[fatalError](context.Cause(ctx)); ok {
-			err = e
-		}
-	}
+	err = untilEnd(ctx, a, hangups)
 	log.Info("stopping")
 	return errors.Join(err, stopApp(a, cfg))
+}
+
+// untilEnd waits for the daemon's end. A hangup has it read its configuration
+// again; what is wrong with that is logged, and no end.
+func untilEnd(ctx context.Context, a *app.App, hangups <-chan os.Signal) error {
+	for {
+		select {
+		case err := <-a.Served():
+			return err
+		case <-hangups:
+			_, _ = a.Reload(ctx) // it has logged what was wrong
+		case <-ctx.Done():
+			if e, ok := errors.AsType[fatalError](context.Cause(ctx)); ok {
+				return e
+			}
+			return nil
+		}
+	}
 }
 
 // fatalError is a store that has failed.

@@ -38,6 +38,8 @@ type App struct {
 	sinks      []audit.Sink
 	health     *health
 	worked     atomic.Int64 // turns and parts of turns
+	shifts     *shifts
+	reloads    *reloader
 
 	cancel  context.CancelFunc // ends channels and helpers
 	running sync.WaitGroup
@@ -49,7 +51,7 @@ type App struct {
 // New opens the store and joins the parts; nothing works yet. With serve false
 // no HTTP server is made.
 func New(ctx context.Context, b *Bot, serve bool) (*App, error) {
-	a := &App{Bot: b, owner: uuid.NewString(), served: make(chan error, 1)}
+	a := &App{Bot: b, owner: uuid.NewString(), served: make(chan error, 1), shifts: newShifts(b.brain)}
 	if err := a.openStore(ctx); err != nil {
 		return nil, err
 	}
@@ -115,6 +117,7 @@ func (a *App) join(serve bool) (err error) {
 		adapters[in.name] = in.adapter
 		names = append(names, in.name)
 	}
+	a.reloads = newReloader(a.Bot)
 	a.health = newHealth(a.adapters, reg)
 	a.outbox = outbox.New(outbox.Config{MaxAge: a.cfg.Outbox.MaxAge}, outbox.Deps{
 		Store: a.st, Adapters: adapters, OnLogged: a.hub.grew, Log: a.log, Registerer: reg,
@@ -159,6 +162,8 @@ func (a *App) work(ctx context.Context, l lease.Lane) (bool, error) {
 // while no other is (dispatch sees to it); saved beforehand, a further crash is
 // counted against it alone.
 func (a *App) attempt(ctx context.Context, l lease.Lane) (bool, error) {
+	done := a.shifts.begin()
+	defer func() { a.retire(done()) }()
 	if l.Attempt <= 1 {
 		return a.engine.Work(ctx, l)
 	}
@@ -232,10 +237,13 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	a.running.Go(func() { a.retention(work) })
 	a.running.Go(func() { a.alert(work) })
+	if a.opts.Watch && a.opts.Load != nil {
+		a.watchFiles(work)
+	}
 	if a.opts.GiveBack {
 		a.running.Go(func() { a.rest(work) })
 	}
-	a.running.Go(func() { a.tools.fleet.Run(work, a.remoteChanged) })
+	a.running.Go(func() { a.fleet.Run(work, a.remoteChanged) })
 	for _, in := range a.adapters {
 		a.running.Go(func() { a.runChannel(work, in) })
 	}
@@ -277,6 +285,9 @@ func (a *App) shutdown(ctx context.Context) error {
 	for _, s := range a.sinks {
 		errs = append(errs, s.Close())
 	}
-	errs = append(errs, a.Bot.Close(ctx), a.st.Close())
+	for _, b := range a.shifts.rest() {
+		errs = append(errs, b.close(ctx))
+	}
+	errs = append(errs, a.st.Close())
 	return errors.Join(errs...)
 }

@@ -42,6 +42,7 @@ type bed struct {
 	dead    *atomic.Bool // the bot that runs has crashed
 	nextIn  int
 	without bool // the fake channel is not configured
+	watch   bool // the bot reads its configuration again when it changes
 }
 
 type option func(*bed)
@@ -112,18 +113,29 @@ func (b *bed) open() (*App, error) {
 	return New(b.ctx, bot, false)
 }
 
+// configure writes the configuration, with what every one has.
+func (b *bed) configure(yaml string) error {
+	doc := fmt.Sprintf("store: {url: %q}\nmodel: {provider: script, script: model.yaml}\nchannels: {web: {kind: webchat}}\n%s\n",
+		"sqlite://"+filepath.Join(b.dir, "parley.db"), yaml)
+	return os.WriteFile(filepath.Join(b.dir, "parley.yaml"), []byte(doc), 0o600)
+}
+
 // build makes the bot that the test has described.
 func (b *bed) build() (*Bot, error) {
 	path := filepath.Join(b.dir, "parley.yaml")
-	doc := fmt.Sprintf("store: {url: %q}\nmodel: {provider: script, script: model.yaml}\nchannels: {web: {kind: webchat}}\n%s\n",
-		"sqlite://"+filepath.Join(b.dir, "parley.db"), b.yaml)
-	if err := os.WriteFile(path, []byte(doc), 0o600); err != nil {
+	if err := b.configure(b.yaml); err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(filepath.Join(b.dir, "model.yaml"), []byte("rules:\n  - say: unused\n"), 0o600); err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(path, Kinds())
+	load := func(opened func(string)) (*config.Config, error) {
+		opts := Kinds()
+		opts.Opened = opened
+		return config.Load(path, opts)
+	}
+	var files []string
+	cfg, err := load(func(file string) { files = append(files, file) })
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +146,7 @@ func (b *bed) build() (*Bot, error) {
 	bot, err := Build(b.ctx, cfg, Options{
 		Log: slog.New(slog.NewTextHandler(b.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Only: []string{""}, Clock: b.clock.now, Tools: b.tools,
 		Model: incarnation{b.model, b.dead}, OnCommit: b.onCommit(), WrapDB: b.wrap,
+		Load: load, Files: files, Watch: b.watch,
 		Channels: map[string]func(channelEnv) (channels.Adapter, error){name: Extra(b.fake.Adapter())},
 	})
 	if err != nil {
@@ -177,15 +190,30 @@ func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
 
 // logs keeps the log for failures and for looking into.
 type logs struct {
-	mu sync.Mutex
-	b  []byte
+	mu    sync.Mutex
+	b     []byte
+	grown chan struct{}
 }
 
 func (l *logs) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.b = append(l.b, p...)
+	if l.grown != nil {
+		close(l.grown)
+		l.grown = nil
+	}
 	return len(p), nil
+}
+
+// more is closed when the log grows.
+func (l *logs) more() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.grown == nil {
+		l.grown = make(chan struct{})
+	}
+	return l.grown
 }
 
 func (l *logs) String() string {

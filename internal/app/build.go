@@ -8,21 +8,20 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
-	"github.com/parley-bot/parley/internal/audit"
 	"github.com/parley-bot/parley/internal/config"
-	"github.com/parley-bot/parley/internal/confirm"
 	"github.com/parley-bot/parley/internal/llm"
-	"github.com/parley-bot/parley/internal/locale"
 	"github.com/parley-bot/parley/internal/metrics"
 	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/store"
 	"github.com/parley-bot/parley/internal/tool"
+	mcptool "github.com/parley-bot/parley/internal/tool/mcp"
 	"github.com/parley-bot/parley/internal/turn"
 )
 
@@ -50,6 +49,13 @@ type Options struct {
 	// WrapDB stands between the store and its database; nil is nothing. Tests
 	// of a database that can't be written use it.
 	WrapDB func(store.DB) store.DB
+	// Load reads the configuration again, for Reload, and tells each file that
+	// it looks at; nil where there is nothing to read again. Files are those
+	// that were looked at for the one the bot is made from. Watch reloads when
+	// one of them changes.
+	Load  func(opened func(file string)) (*config.Config, error)
+	Files []string
+	Watch bool
 	// GiveBack returns memory to the system whenever the bot is at rest: for
 	// a process that does nothing else.
 	GiveBack bool
@@ -68,15 +74,15 @@ type Bot struct {
 	opts     Options
 	log      *slog.Logger
 	registry *metrics.Registry
-	texts    *locale.Catalog
-	words    *confirm.Words
-	tools    *toolset
-	model    turn.Model
-	models   []llm.Provider
+	// brain is what a new configuration replaces while the rest runs.
+	*brain
+	calls *llm.Metrics // of all brains
+	spare *spareProcs  // likewise
+	// fleet are the MCP servers, which a reload leaves as they are.
+	fleet    *mcptool.Fleet
 	adapters []instance
 	store    *atomic.Pointer[store.Store]
 	hub      *hub
-	redact   *audit.Redactor
 }
 
 // instance is one configured channel.
@@ -96,31 +102,18 @@ func Extra(a channels.Adapter) func(channelEnv) (channels.Adapter, error) {
 func Build(ctx context.Context, cfg *config.Config, opts Options) (*Bot, error) {
 	b := &Bot{
 		cfg: cfg, opts: opts, log: opts.Log, registry: metrics.New(opts.Version),
-		store: new(atomic.Pointer[store.Store]), hub: newHub(),
+		store: new(atomic.Pointer[store.Store]), hub: newHub(), spare: &spareProcs{base: runtime.GOMAXPROCS(0)},
 	}
 	var errs []error
 	keep := func(err error) { errs = append(errs, err) }
 	var err error
-	if b.texts, err = locale.New(cfg.Bot.Lang, overrides(cfg.Locale)); err != nil {
-		keep(problem.Text.Errorf("locale: %w", err)) // each text was checked in its place
+	if b.calls, err = llm.NewMetrics(b.registry.Registerer()); err != nil {
+		return nil, err
 	}
-	if b.words, err = confirm.NewWords(cfg.Confirm.Yes, cfg.Confirm.No, cfg.Confirm.YesAdd, cfg.Confirm.NoAdd); err != nil {
-		keep(problem.Words.Wrap(err))
-	}
-	if b.tools, err = newTools(ctx, cfg, b.cacheDir(), b.registry.Registerer(), opts.Log, opts.Tools); err != nil {
-		keep(err)
-	}
-	chain, models, err := newChain(cfg, b.registry.Registerer(), opts.Log)
-	if err != nil {
-		keep(problem.Model.Errorf("model: %w", err))
-	}
-	b.model, b.models = chain, models
-	if opts.Model != nil {
-		b.model = opts.Model
-	}
-	if b.redact, err = audit.NewRedactor(cfg.Audit.Redact, cfg.Audit.RedactMode == "drop"); err != nil {
-		keep(problem.Redact.Errorf("audit.redact: %w", err))
-	}
+	b.fleet, _, err = newFleet(cfg, b.registry.Registerer(), opts.Log)
+	keep(err)
+	b.brain, err = b.think(ctx, cfg)
+	keep(err)
 	keep(b.makeChannels())
 	if _, err := sqlitePath(cfg); err != nil {
 		keep(err)
@@ -129,18 +122,6 @@ func Build(ctx context.Context, cfg *config.Config, opts Options) (*Bot, error) 
 		return nil, errors.Join(err, b.Close(ctx))
 	}
 	return b, nil
-}
-
-// overrides are the configured texts in the form that locale takes.
-func overrides(texts config.Texts) map[string]map[string]any {
-	out := make(map[string]map[string]any, len(texts))
-	for lang, keys := range texts {
-		out[lang] = make(map[string]any, len(keys))
-		for k, v := range keys {
-			out[lang][k] = v
-		}
-	}
-	return out
 }
 
 func (b *Bot) makeChannels() error {
@@ -209,34 +190,7 @@ func (b *Bot) Findings() []tool.Finding { return b.tools.findings }
 func (b *Bot) Models() []llm.Provider { return b.models }
 
 // Close ends what Build made.
-func (b *Bot) Close(ctx context.Context) error {
-	if b.tools == nil {
-		return nil
-	}
-	return b.tools.close(ctx)
-}
-
-// setup is what turns go by.
-func (b *Bot) setup() turn.Setup {
-	c := b.cfg
-	answer := confirm.AnswerBy{Anyone: c.Confirm.AnswerBy.Who == config.Anyone}
-	for _, u := range c.Confirm.AnswerBy.Users {
-		answer.Users = append(answer.Users, channels.UserID(u))
-	}
-	return turn.Setup{
-		Persona: c.Bot.Persona, Model: b.model, Tools: b.tools.registry, Texts: b.texts,
-		Stream:          c.Bot.Stream,
-		HistoryMessages: c.Bot.History.Messages, HistoryTokens: c.Bot.History.Tokens,
-		MaxSteps: c.Loop.MaxSteps, MaxStepsMessage: c.Loop.MaxStepsMessage,
-		ToolTimeout: c.Loop.ToolTimeout, Deadline: c.Loop.TurnDeadline, OutputCap: tool.DefaultOutputCap,
-		Redact: b.redact,
-		Confirm: turn.Confirm{
-			Timeout: c.Confirm.Timeout, Buttons: c.Confirm.Buttons,
-			AnsweredNotice: c.Confirm.AnsweredNotice, ExpiredNotice: c.Confirm.ExpiredNotice, AnswerBy: answer,
-			NoNote: !c.Confirm.SystemNote.On && c.Confirm.SystemNote.Text == "", Note: c.Confirm.SystemNote.Text,
-		},
-	}
-}
+func (b *Bot) Close(ctx context.Context) error { return b.brain.close(ctx) }
 
 // sqlitePath is the file of sqlite://FILE.
 func sqlitePath(cfg *config.Config) (string, error) {

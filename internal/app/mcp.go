@@ -19,6 +19,7 @@ import (
 	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/tool"
 	mcptool "github.com/parley-bot/parley/internal/tool/mcp"
+	"github.com/parley-bot/parley/internal/turn"
 )
 
 // newFleet makes the MCP servers of the configuration, with the pins beside it.
@@ -80,21 +81,30 @@ func lintRemote(tools []tool.Tool) (out []tool.Finding) {
 
 // remoteChanged offers models what is offered now.
 func (a *App) remoteChanged() {
-	set := a.setup()
-	registry, err := tool.NewRegistry(slices.Concat(a.tools.own, a.tools.fleet.Tools()))
+	a.reloads.mu.Lock()
+	defer a.reloads.mu.Unlock()
+	set := a.offering(a.shifts.newest())
+	a.engine.Use(set)
+	a.log.Info("models are offered other tools now", "tools", set.Tools.Len())
+}
+
+// offering is a brain's setup with those of the remote tools that are offered
+// now.
+func (a *App) offering(b *brain) turn.Setup {
+	set := b.setup()
+	registry, err := tool.NewRegistry(slices.Concat(b.tools.own, a.fleet.Tools()))
 	if err != nil {
-		// A part of what was compiled at the start.
+		// A part of what was compiled with the brain.
 		a.log.Error("tools could not be replaced", "err", err)
-		return
+		return set
 	}
 	set.Tools = registry
-	a.engine.Use(set)
-	a.log.Info("models are offered other tools now", "tools", registry.Len())
+	return set
 }
 
 // Quarantined are the allowed MCP tools that aren't offered now, a line each.
 func (b *Bot) Quarantined() (out []string) {
-	for _, q := range b.tools.fleet.Quarantined() {
+	for _, q := range b.fleet.Quarantined() {
 		out = append(out, quarantined(q))
 	}
 	return out
@@ -113,7 +123,7 @@ func (b *Bot) checkMCP(ctx context.Context, tell func(line string)) error {
 	if len(b.cfg.MCP.Servers) == 0 {
 		return nil
 	}
-	held, problems := b.tools.fleet.Check(ctx)
+	held, problems := b.fleet.Check(ctx)
 	for _, q := range held {
 		problems = append(problems, errors.New(quarantined(q)))
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/parley-bot/parley/internal/config"
 	"github.com/parley-bot/parley/internal/llm"
 	"github.com/parley-bot/parley/internal/llm/anthropic"
@@ -94,7 +92,7 @@ func CheckModels(ctx context.Context, models []llm.Provider, tools bool) error {
 }
 
 // newChain makes the configured model and its fallbacks.
-func newChain(cfg *config.Config, reg prometheus.Registerer, log *slog.Logger) (*llm.Chain, []llm.Provider, error) {
+func newChain(cfg *config.Config, metrics *llm.Metrics, log *slog.Logger) (*llm.Chain, []llm.Provider, error) {
 	var members []llm.Member
 	var providers []llm.Provider
 	for _, m := range append([]config.Model{cfg.Model}, cfg.Model.Fallback...) {
@@ -105,9 +103,6 @@ func newChain(cfg *config.Config, reg prometheus.Registerer, log *slog.Logger) (
 		providers = append(providers, p)
 		members = append(members, llm.Member{Provider: p, MaxTokens: m.MaxTokens})
 	}
-	metrics, err := llm.NewMetrics(reg, providers...)
-	if err != nil {
-		return nil, nil, err
-	}
+	metrics.Expect(providers...)
 	return llm.NewChain(members, llm.Options{Deadline: cfg.Model.Deadline, Observer: metrics, Log: log}), providers, nil
 }

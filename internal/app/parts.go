@@ -120,8 +120,9 @@ func (a *App) makeServer(reg prometheus.Registerer) (err error) {
 			deps.Pages = append(deps.Pages, httpserver.Page{Prefix: prefix, Handler: h})
 		}
 	}
+	deps.API = []httpserver.Endpoint{{Method: http.MethodPost, Path: "/reload", Handler: http.HandlerFunc(a.reloadCall)}}
 	a.server, err = httpserver.New(httpserver.Config{
-		Listen: a.cfg.Server.Listen, MetricsListen: a.cfg.Server.MetricsListen, TrustedProxies: a.cfg.Server.Proxies(),
+		Listen: a.cfg.Server.Listen, AdminToken: a.cfg.Server.AdminToken, MetricsListen: a.cfg.Server.MetricsListen, TrustedProxies: a.cfg.Server.Proxies(),
 	}, deps)
 	return err
 }

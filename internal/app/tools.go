@@ -9,10 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/parley-bot/parley/internal/config"
 	"github.com/parley-bot/parley/internal/egress"
@@ -28,7 +25,6 @@ import (
 type toolset struct {
 	registry *tool.Registry // own, and pinned ones of MCP servers
 	own      []tool.Tool
-	fleet    *mcptool.Fleet
 	modules  []*js.Module
 	guard    *egress.Guard
 	sources  map[string]*sqltool.Source
@@ -51,7 +47,7 @@ func (t *toolset) close(ctx context.Context) error {
 
 // newTools loads scripts and declared tools: the one table of tool kinds.
 // Every error is told, not just the first.
-func newTools(ctx context.Context, cfg *config.Config, cacheDir string, reg prometheus.Registerer, log *slog.Logger, all []tool.Tool) (*toolset, error) {
+func newTools(ctx context.Context, cfg *config.Config, cacheDir string, fleet *mcptool.Fleet, log *slog.Logger, long func(delta int), all []tool.Tool) (*toolset, error) {
 	guard, err := egress.New(cfg.Fetch.Allow, egress.Options{UserAgent: "parley"})
 	if err != nil {
 		return nil, problem.Fetch.Errorf("fetch.allow: %w", err)
@@ -61,9 +57,8 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, reg prom
 	var errs []error
 	set.sources, err = sources(cfg)
 	errs = append(errs, problem.Tool.Wrap(err))
-	spare := &spareProcs{base: runtime.GOMAXPROCS(0)}
 	scripts := js.Options{
-		CacheDir: cacheDir, Fetch: fetch(guard), Log: log, Long: spare.long,
+		CacheDir: cacheDir, Fetch: fetch(guard), Log: log, Long: long,
 		Secret: func(name string) (secret.String, error) { return namedSecret(cfg, name) },
 	}
 	for _, name := range cfg.Tools.Scripts {
@@ -86,12 +81,14 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, reg prom
 		}
 		all = append(all, t)
 	}
-	set.fleet, _, err = newFleet(cfg, reg, log)
-	if err := errors.Join(append(errs, err)...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return nil, errors.Join(err, set.close(ctx))
 	}
 	set.own = all
-	remote := set.fleet.Pinned()
+	var remote []tool.Tool
+	if fleet != nil { // its own mistakes are told beside those here
+		remote = fleet.Pinned()
+	}
 	if set.registry, err = tool.NewRegistry(slices.Concat(all, remote)); err != nil {
 		return nil, errors.Join(problem.Tool.Wrap(err), set.close(ctx))
 	}

@@ -23,6 +23,10 @@ type Options struct {
 	// ChannelKinds, Providers and ToolKinds are what this build has; nil is
 	// all that are known.
 	ChannelKinds, Providers, ToolKinds []string
+	// Opened, where not nil, is told of every file that is read or looked at,
+	// and of the patterns of include, whether or not they are there: what a
+	// new configuration may come from.
+	Opened func(name string)
 	// Channel, where not nil, decodes a channel's section as its adapter is
 	// made from it. It is given sections that end Decode with an error in any
 	// case, and must return that error.
@@ -35,13 +39,13 @@ type Options struct {
 // is an error that wraps fs.ErrNotExist and the like; everything else that is
 // wrong is an *Errors, which lists all of it.
 func Load(path string, opts Options) (*Config, error) {
-	return load(source{main: path}, opts)
+	return load(source{main: path, opened: opts.Opened}, opts)
 }
 
 // LoadFS reads a configuration that is built into the program: Config.Demo is
 // set, and the server must listen on a loopback address.
 func LoadFS(fsys fs.FS, path string, opts Options) (*Config, error) {
-	return load(source{fsys: fsys, main: path}, opts)
+	return load(source{fsys: fsys, main: path, opened: opts.Opened}, opts)
 }
 
 func load(src source, opts Options) (*Config, error) {

@@ -20,6 +20,14 @@ import (
 type source struct {
 	fsys fs.FS // nil is the disk
 	main string
+	// opened is told of what is looked at, where not nil.
+	opened func(name string)
+}
+
+func (s source) tell(name string) {
+	if s.opened != nil {
+		s.opened(name)
+	}
 }
 
 // resolve makes name relative to the file it is written in.
@@ -38,6 +46,7 @@ func (s source) resolve(name string, at Pos) string {
 }
 
 func (s source) open(name string) (fs.File, error) {
+	s.tell(name)
 	if s.fsys != nil {
 		return s.fsys.Open(name)
 	}
@@ -82,6 +91,7 @@ func (s source) isFile(name string) error {
 }
 
 func (s source) glob(pattern string) ([]string, error) {
+	s.tell(pattern)
 	if s.fsys != nil {
 		return fs.Glob(s.fsys, pattern)
 	}

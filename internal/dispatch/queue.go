@@ -88,12 +88,31 @@ func (d *Dispatcher) wakeAll() {
 	d.wake.Broadcast()
 }
 
+// Resize changes how many lanes are worked on at once; 0 is the default. Work
+// under way goes on: fewer workers are there once some have ended theirs.
+func (d *Dispatcher) Resize(workers int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cfg.Workers = Config{Workers: workers}.withDefaults().Workers
+	d.wakeAll() // those that are too many go
+	for range d.queue.n {
+		d.summon()
+	}
+}
+
 // take waits for a lane to work on; ok is false when there will be none.
 func (d *Dispatcher) take() (l *lane, ctx context.Context, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for {
 		if d.stopping {
+			return nil, nil, false
+		}
+		if d.workers > d.cfg.Workers {
+			d.workers--
+			if d.queue.n > 0 {
+				d.summon() // whoever was signalled for that lane may be this one
+			}
 			return nil, nil, false
 		}
 		if d.queue.n > 0 && !d.gate.closed() && !d.pause.on {

@@ -48,6 +48,7 @@ func (s *Server) router() (http.Handler, error) {
 	}
 	r.HandleFunc("/webhooks/{channel}", s.webhook)
 	r.HandleFunc("/webhooks/{channel}/*", s.webhook)
+	r.Route("/api/v1", s.api)
 	return r, s.pages(r)
 }
 
@@ -65,7 +66,7 @@ func (s *Server) metricsRouter() http.Handler {
 }
 
 func (s *Server) pages(r chi.Router) error {
-	seen := map[string]bool{"/webhooks/": true}
+	seen := map[string]bool{"/webhooks/": true, "/api/": true}
 	for _, p := range s.deps.Pages {
 		if len(p.Prefix) < 3 || !strings.HasPrefix(p.Prefix, "/") || !strings.HasSuffix(p.Prefix, "/") || strings.ContainsAny(p.Prefix, "{}*") {
 			return fmt.Errorf("page prefix %q must start and end in a slash", p.Prefix)

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/parley-bot/parley/internal/problem"
+	"github.com/parley-bot/parley/internal/secret"
 )
 
 // Config are the operator's settings and the limits of a request. A zero
@@ -23,6 +24,8 @@ import (
 type Config struct {
 	// Listen is host:port, IPv6 hosts in brackets; port 0 is any free one.
 	Listen string
+	// AdminToken is the bearer token of the API; empty turns it off.
+	AdminToken secret.String
 	// MetricsListen moves /metrics to a listener of its own; "" is off.
 	MetricsListen string
 	// TrustedProxies are the peers whose X-Forwarded-For is believed.
@@ -61,6 +64,14 @@ type Page struct {
 	http.Handler
 }
 
+// Endpoint is one call of the API: below /api/v1, with the bearer token.
+type Endpoint struct {
+	Method string
+	// Path begins with a slash, such as /reload.
+	Path string
+	http.Handler
+}
+
 // Deps is what is served.
 type Deps struct {
 	Log        *slog.Logger
@@ -73,6 +84,7 @@ type Deps struct {
 	// Webhooks maps a channel's name to its handler.
 	Webhooks map[string]http.Handler
 	Pages    []Page
+	API      []Endpoint
 }
 
 // Server is the listeners and what is served on them. Its life is New,

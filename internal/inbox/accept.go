@@ -92,7 +92,7 @@ func (s *sink) accept(ctx context.Context, in channels.Inbound) (Outcome, error)
 		// With a name it is for that bot, and the adapter says whether that
 		// is this one.
 		return Ignored, nil
-	case !isCommand && !m.routed && (blank(in.Text) || len(in.Text) > s.cfg.MessageBytes):
+	case !isCommand && !m.routed && (blank(in.Text) || len(in.Text) > s.maxBytes()):
 		return Ignored, nil
 	}
 	m.caps = s.adapter.Capabilities(in.Chat)
@@ -100,11 +100,11 @@ func (s *sink) accept(ctx context.Context, in channels.Inbound) (Outcome, error)
 	switch {
 	case isCommand:
 		return s.command(ctx, m, c)
-	case len(in.Text) > s.cfg.MessageBytes:
+	case len(in.Text) > s.maxBytes():
 		return s.tooLarge(ctx, m)
 	case blank(in.Text):
 		// Nothing reads files yet. An open question stays open.
-		return s.notice(ctx, m, outMedia, s.deps.Texts.Media(m.lang, in.Media[0].Type))
+		return s.notice(ctx, m, outMedia, s.texts().Media(m.lang, in.Media[0].Type))
 	default:
 		return s.message(ctx, m)
 	}

@@ -224,7 +224,7 @@ func TestAccept_TooLarge(t *testing.T) {
 	if len(b.store.deliveries) != 1 {
 		t.Error("a text at the limit wasn't taken")
 	}
-	if got := newBed(t, Config{}).inbox.cfg.MessageBytes; got != 16<<10 {
+	if got := newBed(t, Config{}).inbox.maxBytes(); got != 16<<10 {
 		t.Errorf("default %d", got)
 	}
 }

@@ -45,7 +45,7 @@ func parseCommand(text string) (chatCommand, bool) {
 // command carries a command out. It is not queued behind a running turn and
 // meets no limit.
 func (s *sink) command(ctx context.Context, m message, c chatCommand) (Outcome, error) {
-	m.in.Text = clip(m.in.Text, s.cfg.MessageBytes)
+	m.in.Text = clip(m.in.Text, s.maxBytes())
 	cmd := Command{Place: m.place, DedupeKey: m.key, In: m.in, Action: ActSay}
 	switch c.name {
 	case "start":
@@ -72,7 +72,7 @@ func (s *sink) command(ctx context.Context, m message, c chatCommand) (Outcome, 
 }
 
 func (s *sink) langCommand(m message, arg string, cmd *Command) {
-	t := s.deps.Texts
+	t := s.texts()
 	list := locale.Arg{Name: "languages", Value: t.List()}
 	if arg == "" {
 		cmd.Say = s.say(m, locale.CommandLangCurrent, locale.Arg{Name: "language", Value: t.Name(m.lang)}, list)

@@ -3,6 +3,7 @@ package inbox
 import (
 	"cmp"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -61,11 +62,22 @@ type Deps struct {
 	Now func() time.Time
 }
 
+// Rules are what may change while messages come in (Inbox.Use).
+type Rules struct {
+	Words *confirm.Words
+	Texts *locale.Catalog
+	// PerUser, QueueMax and MessageBytes are those of Config.
+	PerUser      Rate
+	QueueMax     int
+	MessageBytes int
+}
+
 // Inbox accepts messages of all channels. Its methods may be called from many
 // goroutines at once.
 type Inbox struct {
 	cfg     Config
 	deps    Deps
+	rules   atomic.Pointer[Rules]
 	limits  *limiter
 	langs   *memo[string, string] // what /lang set, by lane
 	senders *memo[who, bool]      // who was let in
@@ -77,7 +89,6 @@ const defaultBytes = 16 << 10
 
 // New makes an inbox. The error is of metrics that are registered already.
 func New(cfg Config, deps Deps) (*Inbox, error) {
-	cfg.MessageBytes = cmp.Or(max(cfg.MessageBytes, 0), defaultBytes)
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
@@ -92,11 +103,30 @@ func New(cfg Config, deps Deps) (*Inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Inbox{
+	i := &Inbox{
 		cfg: cfg, deps: deps, metrics: m,
 		limits: newLimiter(cfg.PerUser, deps.Now), langs: newMemo[string, string](deps.Now), senders: newMemo[who, bool](deps.Now),
-	}, nil
+	}
+	i.Use(Rules{
+		Words: deps.Words, Texts: deps.Texts,
+		PerUser: cfg.PerUser, QueueMax: cfg.QueueMax, MessageBytes: cfg.MessageBytes,
+	})
+	return i, nil
 }
+
+// Use replaces the rules for messages that come from now on. Who has written
+// as much as PerUser allows stays so until the window ends.
+func (i *Inbox) Use(r Rules) {
+	r.MessageBytes = cmp.Or(max(r.MessageBytes, 0), defaultBytes)
+	i.limits.use(r.PerUser)
+	i.rules.Store(&r)
+}
+
+// texts are the bot's texts as they are now.
+func (i *Inbox) texts() *locale.Catalog { return i.rules.Load().Texts }
+
+// maxBytes is the longest message as it is now.
+func (i *Inbox) maxBytes() int { return i.rules.Load().MessageBytes }
 
 // Asked counts a question that a turn asked.
 func (i *Inbox) Asked(tool string) { i.metrics.confirmed(tool, outAsked) }

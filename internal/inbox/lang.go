@@ -18,7 +18,7 @@ func (s *sink) language(ctx context.Context, m *message) {
 			s.deps.Log.Warn("language of a chat could not be read", "channel", s.channel, "err", err)
 		}
 	}
-	m.lang = s.deps.Texts.Resolve(cmp.Or(set, m.in.From.Lang))
+	m.lang = s.texts().Resolve(cmp.Or(set, m.in.From.Lang))
 	if set == "" {
 		m.in.From.Lang = m.lang
 	}

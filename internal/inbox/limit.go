@@ -19,10 +19,10 @@ const maxWindows = 100_000
 
 // limiter counts messages by person in fixed windows.
 type limiter struct {
-	rate Rate
-	now  func() time.Time
+	now func() time.Time
 
-	mu sync.Mutex
+	mu   sync.Mutex
+	rate Rate
 	// young has those seen since it was last full, old those before.
 	young, old map[who]*window
 }
@@ -42,6 +42,12 @@ func newLimiter(r Rate, now func() time.Time) *limiter {
 	return &limiter{rate: r, now: now, young: make(map[who]*window)}
 }
 
+func (l *limiter) use(r Rate) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rate = r
+}
+
 // taken is a message that was counted, or is past the limit.
 type taken struct {
 	w    *window
@@ -54,11 +60,11 @@ type taken struct {
 
 // take counts one message.
 func (l *limiter) take(channel string, user channels.UserID) taken {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.rate.N <= 0 || l.rate.Per <= 0 {
 		return taken{}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	now := l.now()
 	w := l.window(who{channel, user})
 	// A clock that went back must not make a window last longer than it is.

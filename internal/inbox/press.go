@@ -37,7 +37,7 @@ func (s *sink) pressAck(ctx context.Context, m message, out Outcome) channels.Pr
 		return channels.PressAck{Outcome: channels.PressAccepted}
 	case NotYours:
 		s.language(ctx, &m)
-		return channels.PressAck{Outcome: channels.PressNotYours, Notice: s.deps.Texts.Text(m.lang, locale.NotYours)}
+		return channels.PressAck{Outcome: channels.PressNotYours, Notice: s.texts().Text(m.lang, locale.NotYours)}
 	default:
 		return channels.PressAck{Outcome: channels.PressStale}
 	}

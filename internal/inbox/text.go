@@ -13,8 +13,8 @@ import (
 // message hands a text, perhaps a caption, to the store.
 func (s *sink) message(ctx context.Context, m message) (Outcome, error) {
 	d := Delivery{
-		Place: m.place, DedupeKey: m.key, In: m.in, Answers: true, Class: s.deps.Words.Classify(m.in.Text),
-		Routed: m.routed, QueueMax: s.cfg.QueueMax, Refuse: m.caps.Refuses,
+		Place: m.place, DedupeKey: m.key, In: m.in, Answers: true, Class: s.rules.Load().Words.Classify(m.in.Text),
+		Routed: m.routed, QueueMax: s.rules.Load().QueueMax, Refuse: m.caps.Refuses,
 	}
 	var t taken
 	if m.routed {
@@ -49,11 +49,11 @@ func (s *sink) message(ctx context.Context, m message) (Outcome, error) {
 // tooLarge is for a text over the limit: refused where the sender sees that.
 func (s *sink) tooLarge(ctx context.Context, m message) (Outcome, error) {
 	if m.caps.Refuses {
-		err := fmt.Errorf("%d bytes, at most %d", len(m.in.Text), s.cfg.MessageBytes)
+		err := fmt.Errorf("%d bytes, at most %d", len(m.in.Text), s.maxBytes())
 		return "", &channels.RefusedError{Reason: channels.RefusedTooLarge, Err: err}
 	}
 	m.in.Text = "" // not kept: it is what is too large
-	return s.notice(ctx, m, outTooLarge, s.deps.Texts.Text(m.lang, locale.LimitTooLarge))
+	return s.notice(ctx, m, outTooLarge, s.texts().Text(m.lang, locale.LimitTooLarge))
 }
 
 // notice takes a message and answers it at once, without a turn. It counts for
@@ -68,7 +68,7 @@ func (s *sink) notice(ctx context.Context, m message, out Outcome, text string) 
 		if !t.first {
 			return OverRate, nil
 		}
-		out, text = OverRate, s.deps.Texts.Text(m.lang, locale.LimitRate)
+		out, text = OverRate, s.texts().Text(m.lang, locale.LimitRate)
 	}
 	acc, err := s.deps.Store.Command(ctx, Command{Place: m.place, DedupeKey: m.key, In: m.in, Action: ActSay, Say: s.parts(m, text)})
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *sink) notice(ctx context.Context, m message, out Outcome, text string) 
 }
 
 func (s *sink) say(m message, key string, args ...locale.Arg) []channels.Part {
-	return s.parts(m, s.deps.Texts.Text(m.lang, key, args...))
+	return s.parts(m, s.texts().Text(m.lang, key, args...))
 }
 
 // parts renders a text for the message's chat.

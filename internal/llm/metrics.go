@@ -61,10 +61,15 @@ func NewMetrics(reg prometheus.Registerer, models ...Provider) (*Metrics, error)
 			return nil, fmt.Errorf("registering the model metrics: %w", err)
 		}
 	}
+	m.Expect(models...)
+	return m, nil
+}
+
+// Expect creates the series of further models.
+func (m *Metrics) Expect(models ...Provider) {
 	for _, p := range models {
 		m.precreate(p.Name(), p.Model())
 	}
-	return m, nil
 }
 
 func (m *Metrics) precreate(provider, model string) {

@@ -92,6 +92,19 @@ func load(ctx context.Context, src Source, opts Options, place func(*Error) *Err
 	return m, nil
 }
 
+// Files are the files on disk that went into the module, and those that would
+// have if they were there: a change of any of them changes the module.
+func (m *Module) Files() []string {
+	if !m.src.onDisk() {
+		return nil
+	}
+	out := make([]string, len(m.prog.Inputs))
+	for i, in := range m.prog.Inputs {
+		out[i] = in.Path
+	}
+	return out
+}
+
 // compile bundles and compiles the script and asks it what it defines.
 func (m *Module) compile(ctx context.Context, stamp string) (*program, error) {
 	// esbuild leaves tens of MiB behind, and lets go of the last build only
