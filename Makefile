@@ -63,6 +63,7 @@ test-go: ## Go tests, with -race where goroutines are owned
 	go test -count=1 ./internal/layers_test || failed=1; \
 	go test -race -timeout 10m $(TESTFLAGS) $$race || failed=1; \
 	go test -timeout 10m $(TESTFLAGS) ./channels/whatsappweb || failed=1; \
+	go test -tags slim -run Slim ./internal/app || failed=1; \
 	go test -timeout 10m $(TESTFLAGS) $$rest || failed=1; \
 	exit $$failed
 
