@@ -11,11 +11,20 @@ import (
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/audit"
+	"github.com/parley-bot/parley/internal/config"
 	"github.com/parley-bot/parley/internal/httpserver"
 	"github.com/parley-bot/parley/internal/inbox"
 	"github.com/parley-bot/parley/internal/store"
 	"github.com/parley-bot/parley/internal/tool"
 )
+
+// keep is how long the store keeps what, as configured.
+func keep(r config.Retention) store.Keep {
+	return store.Keep{
+		Payload: r.Messages, Dedupe: r.Dedupe, Outbox: r.Outbox, Turns: r.Turns, Unknown: r.Unknown,
+		Audit: r.Audit, Log: r.Log, History: r.History,
+	}
+}
 
 // retention cleans up now and then, a bounded piece at a time.
 func (a *App) retention(ctx context.Context) {
@@ -28,7 +37,7 @@ func (a *App) retention(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		_, more, err := a.st.Clean(ctx, store.DefaultKeep())
+		_, more, err := a.st.Clean(ctx, keep(a.cfg.Store.Retention))
 		if err != nil && ctx.Err() == nil {
 			a.log.Warn("cleaning up failed", "err", err)
 		}

@@ -83,6 +83,22 @@ type Store struct {
 	URL secret.String `yaml:"url"`
 	// UnsafeFS allows SQLite on a network file system.
 	UnsafeFS bool `yaml:"unsafe_fs"`
+	// Retention is how long rows are kept; 0 is for ever.
+	Retention Retention `yaml:"retention"`
+}
+
+// Retention is how long each kind of row is kept; 0 is for ever.
+type Retention struct {
+	// Messages is the content of a received message, after it was worked on.
+	Messages time.Duration `yaml:"messages"` // 168h
+	// Dedupe is a received message's identity, against repetition.
+	Dedupe  time.Duration `yaml:"dedupe"`  // 720h
+	Outbox  time.Duration `yaml:"outbox"`  // 720h, after it left
+	Turns   time.Duration `yaml:"turns"`   // 720h, calls and questions too
+	Unknown time.Duration `yaml:"unknown"` // 4320h, calls of unknown outcome
+	Audit   time.Duration `yaml:"audit"`   // 0
+	Log     time.Duration `yaml:"log"`     // 0
+	History time.Duration `yaml:"history"` // 0
 }
 
 // Bot is who answers.
@@ -297,9 +313,12 @@ type Tools struct {
 func defaults() *Config {
 	return &Config{
 		Server: Server{Listen: "127.0.0.1:8080", ShutdownTimeout: 20 * time.Second},
-		Store:  Store{URL: secret.New("sqlite://data/parley.db")},
-		Bot:    Bot{Name: "parley", Lang: "en", Stream: true, History: History{Messages: 40, Tokens: 8000}},
-		Loop:   Loop{MaxSteps: 5, ToolTimeout: 15 * time.Second, TurnDeadline: 10 * time.Minute},
+		Store: Store{URL: secret.New("sqlite://data/parley.db"), Retention: Retention{
+			Messages: 7 * 24 * time.Hour, Dedupe: 30 * 24 * time.Hour, Outbox: 30 * 24 * time.Hour,
+			Turns: 30 * 24 * time.Hour, Unknown: 180 * 24 * time.Hour,
+		}},
+		Bot:  Bot{Name: "parley", Lang: "en", Stream: true, History: History{Messages: 40, Tokens: 8000}},
+		Loop: Loop{MaxSteps: 5, ToolTimeout: 15 * time.Second, TurnDeadline: 10 * time.Minute},
 		Confirm: Confirm{
 			Timeout: 2 * time.Minute, Buttons: true, ExpiredNotice: true,
 			SystemNote: SystemNote{On: true}, AnswerBy: AnswerBy{Who: Requester},
