@@ -58,7 +58,7 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, fleet *m
 	set.sources, err = sources(cfg)
 	errs = append(errs, problem.Tool.Wrap(err))
 	scripts := js.Options{
-		CacheDir: cacheDir, Fetch: fetch(guard), Log: log, Long: long,
+		CacheDir: cacheDir, Fetch: fetch(guard), DB: databases(set.sources), Log: log, Long: long,
 		Secret: func(name string) (secret.String, error) { return namedSecret(cfg, name) },
 	}
 	for _, name := range cfg.Tools.Scripts {

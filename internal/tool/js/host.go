@@ -65,6 +65,10 @@ func (v *vm) serve(op, a, b, c string) (string, error) {
 		return "", r.addTimer(a, b)
 	case "fetch":
 		return "", r.fetch(a, b)
+	case "source":
+		return "", r.m.hasSource(a)
+	case "statement":
+		return "", r.statement(a, b)
 	case "get", "getForUpdate":
 		return r.get(a, b, op == "getForUpdate")
 	case "set":

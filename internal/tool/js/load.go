@@ -156,6 +156,16 @@ func (m *Module) tryOut(ctx context.Context, b *bundled) (p *program, needsZod b
 // Tools are the module's tools, in the script's order.
 func (m *Module) Tools() []tool.Tool { return m.tools }
 
+// effect is that of one of the module's tools.
+func (m *Module) effect(name string) tool.Effect {
+	for i := range m.tools {
+		if m.tools[i].Name == name {
+			return m.tools[i].Effect
+		}
+	}
+	return tool.Read // nobody's
+}
+
 // Findings are what the script does that won't work as it looks.
 func (m *Module) Findings() []tool.Finding { return m.findings }
 

@@ -88,6 +88,8 @@ type Options struct {
 	// OutcomeUnknown() bool that says true marks a request that may have
 	// taken effect.
 	Fetch func(ctx context.Context, req Request) (Response, error)
+	// DB are the data sources of ctx.db; nil: there are none.
+	DB Databases
 	// Secret looks up ctx.secret(name); nil: there are none. Secrets that
 	// were given out are masked in logs and in errors.
 	Secret func(name string) (secret.String, error)

@@ -19,6 +19,19 @@ declare module 'parley' {
     update<T = any>(key: string, fn: (value: T | undefined) => T | undefined | Promise<T | undefined>): Promise<T | undefined>
   }
 
+  /** A database. Each statement has `:name` parameters and a transaction of its own. */
+  export interface Database {
+    /** Reads rows, in a read-only transaction. */
+    query<Row = Record<string, any>>(sql: string, params?: Record<string, unknown>): Promise<Row[]>
+    /** Changes data; only in the handler of a tool whose effect isn't 'read'. */
+    exec<Row = Record<string, any>>(sql: string, params?: Record<string, unknown>): Promise<{ affected: number; rows: Row[] }>
+  }
+
+  /** What a statement fails with. */
+  export interface DatabaseError extends Error {
+    readonly code: 'query_failed' | 'constraint_violation' | 'invalid_value' | 'read_only' | 'raised' | 'database_busy' | 'database_unavailable' | 'too_large' | 'stopped' | 'outcome_unknown'
+  }
+
   export interface Log {
     (...values: unknown[]): void
     debug(...values: unknown[]): void
@@ -41,8 +54,8 @@ declare module 'parley' {
     readonly signal: AbortSignal
     /** What is kept for this chat; `user` and `bot` for the others. */
     readonly store: Scope & { readonly user: Scope; readonly bot: Scope }
-    /** Named SQL data sources. */
-    readonly db: Record<string, any>
+    /** The data sources under `data:` in the configuration, by name. */
+    readonly db: Readonly<Record<string, Database>>
     /** Reaches the hosts of `fetch.allow`. A request other than GET and HEAD carries an Idempotency-Key. */
     fetch(url: string | URL, init?: RequestInit): Promise<Response>
     secret(name: string): string

@@ -30,6 +30,7 @@ type run struct {
 	over    bool
 
 	store    *buffer
+	writes   bool // ctx.db may
 	fetched  bool
 	sent     int // requests that may have an effect, for their keys
 	unknown  bool
@@ -64,6 +65,7 @@ func (m *Module) invoke(ctx context.Context, kind string, call tool.Call) (*run,
 	r := &run{
 		m: m, call: call, timers: map[string]time.Time{}, fetches: map[string]context.CancelFunc{},
 		arrived: make(chan arrival), store: newBuffer(call),
+		writes: kind == "handler" && m.place == nil && m.effect(call.Tool) != tool.Read,
 	}
 	runCtx, cancel := context.WithCancel(ctx)
 	r.ctx = runCtx

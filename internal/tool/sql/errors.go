@@ -46,6 +46,14 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// Told is what a model may be told: no names of tables, no values.
+func (e *Error) Told() string {
+	if e.Kind == Raised {
+		return e.Message
+	}
+	return e.Kind.message()
+}
+
 // OutcomeUnknown tells whether the statement may have taken effect.
 func (e *Error) OutcomeUnknown() bool { return e.Kind == Unknown }
 

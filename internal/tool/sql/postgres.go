@@ -168,9 +168,7 @@ func (d *pgDriver) statement(ctx context.Context, pc *pgconn.PgConn, j job) erro
 	if err != nil {
 		return err
 	}
-	if len(desc.Fields) == 0 {
-		j.rows.answer.Affected = tag.RowsAffected()
-	}
+	j.rows.answer.Affected = tag.RowsAffected()
 	return nil
 }
 
@@ -203,7 +201,8 @@ func (d *pgDriver) cut(ctx context.Context, pc *pgconn.PgConn, res *pgconn.Resul
 		more = res.NextRow()
 	}
 	if !more {
-		_, err := res.Close()
+		tag, err := res.Close()
+		j.rows.answer.Affected = tag.RowsAffected()
 		return err
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelled)

@@ -22,7 +22,7 @@ type Answer struct {
 	Rows [][]json.RawMessage
 	// Cut: there was more than the limits.
 	Cut bool
-	// Affected is how many rows were changed, where Columns is nil.
+	// Affected is how many rows a statement that writes has changed.
 	Affected int64
 }
 

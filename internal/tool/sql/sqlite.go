@@ -157,7 +157,8 @@ func liteRows(ctx context.Context, tx *sql.Tx, j job, args []any) (err error) {
 		names[i], into[i] = t.Name(), &cells[i]
 	}
 	j.rows.columns(names)
-	for rows.Next() {
+	more := true
+	for more && rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
@@ -165,11 +166,13 @@ func liteRows(ctx context.Context, tx *sql.Tx, j job, args []any) (err error) {
 		for i, c := range cells {
 			row[i] = liteJSON(c, types[i].DatabaseTypeName())
 		}
-		if !j.rows.add(row) {
-			return nil
-		}
+		more = j.rows.add(row)
 	}
-	return rows.Err()
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil || !j.write {
+		return err
+	}
+	// SQLite has changed all rows before it gives the first one back.
+	return tx.QueryRowContext(ctx, "select changes()").Scan(&j.rows.answer.Affected)
 }
 
 // liteValue is what a JSON value is bound as: exact, or as the text it was.

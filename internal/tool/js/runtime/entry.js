@@ -3,6 +3,7 @@
 import { format, host, newId, pending } from './globals.js'
 import './url.js'
 import { fetchFor } from './fetch.js'
+import { dbFor } from './db.js'
 import { money, state } from './intl.js'
 import { madeAt } from './parley.js'
 import * as user from 'parley:user'
@@ -87,12 +88,7 @@ function contextOf(call, info) {
     tool: info.tool, callId: info.callId, chatKey: info.chatKey, channel: info.channel, lang: info.lang,
     user: info.user, labels: tools[info.tool]?.labels, signal,
     store: { ...scope('chat'), user: scope('user'), bot: scope('bot') },
-    db: new Proxy({}, {
-      get(_, name) {
-        if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined
-        throw new Error(`ctx.db: there is no data source named ${JSON.stringify(name)}`)
-      },
-    }),
+    db: dbFor(alive),
     fetch: fetchFor(alive),
     secret(name) { alive(); return host('secret', String(name)) },
     money: (n, currency) => money(n, currency, info.lang),
