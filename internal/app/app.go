@@ -228,6 +228,11 @@ func (a *App) Start(ctx context.Context) error {
 			return fmt.Errorf("after an unclean stop: %w", err)
 		}
 	}
+	if n, err := a.st.Receipts(ctx); err != nil {
+		return fmt.Errorf("after an unclean stop: %w", err)
+	} else if n > 0 {
+		a.log.Info("replies that had been sent before the stop were marked so", "count", n)
+	}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.cancel = cancel
 	a.outbox.Start(work)

@@ -139,38 +139,13 @@ const qOutSent = `UPDATE outbox SET state='sent', payload=NULL, platform_id=?3, 
 
 // Sent is T8.
 func (s *Store) Sent(ctx context.Context, e outbox.Entry, r channels.Receipt) (outbox.Entry, bool, error) {
+	defer s.note(e, r)()
 	n, err := write(ctx, s, e.ChatKey, func(tx Tx, now time.Time) (n nexted, err error) {
-		var token string
-		ok, err := tx.Row(qOutSent, []any{e.ChatKey, e.Seq, string(r.ID), ms(now)}, &token)
-		if err != nil {
-			return n, fmt.Errorf("marking entry as sent: %w", err)
-		}
 		c, found, err := getChat(tx, e.ChatKey)
 		if err != nil || !found {
 			return n, err
 		}
-		if ok {
-			if token != "" {
-				if err := questionLeft(tx, now, token, e.Seq, r.ID); err != nil {
-					return n, err
-				}
-			}
-			c.log++
-			entry := channels.LogEntry{N: c.log, ID: r.ID, From: channels.FromBot, Text: e.Part.Text, Buttons: e.Part.Buttons, EditOf: e.Target}
-			if e.Part.Plain != "" {
-				entry.Text = e.Part.Plain
-			}
-			if e.Kind == outbox.Finish && r.ID != e.Target {
-				entry.EditOf = "" // there was nothing to edit: it is a message of its own
-			}
-			if entry.ID == "" || entry.EditOf != "" {
-				entry.ID = channels.MessageID(fmt.Sprintf("%s-%d", e.Kind, e.Seq))
-			}
-			if err := logEntry(tx, now, e.ChatKey, entry); err != nil {
-				return n, err
-			}
-		}
-		if err := c.pass(tx); err != nil {
+		if err := c.sent(tx, now, e, r.ID); err != nil {
 			return n, err
 		}
 		if err := c.save(tx); err != nil {
@@ -180,6 +155,38 @@ func (s *Store) Sent(ctx context.Context, e outbox.Entry, r channels.Receipt) (o
 		return n, err
 	})
 	return n.e, n.ok, err
+}
+
+// sent marks an entry as sent, unless it is over already, and logs it.
+func (c *chat) sent(tx Tx, now time.Time, e outbox.Entry, id channels.MessageID) error {
+	var token string
+	ok, err := tx.Row(qOutSent, []any{e.ChatKey, e.Seq, string(id), ms(now)}, &token)
+	if err != nil {
+		return fmt.Errorf("marking entry as sent: %w", err)
+	}
+	if !ok {
+		return c.pass(tx)
+	}
+	if token != "" {
+		if err := questionLeft(tx, now, token, e.Seq, id); err != nil {
+			return err
+		}
+	}
+	c.log++
+	entry := channels.LogEntry{N: c.log, ID: id, From: channels.FromBot, Text: e.Part.Text, Buttons: e.Part.Buttons, EditOf: e.Target}
+	if e.Part.Plain != "" {
+		entry.Text = e.Part.Plain
+	}
+	if e.Kind == outbox.Finish && id != e.Target {
+		entry.EditOf = "" // there was nothing to edit: it is a message of its own
+	}
+	if entry.ID == "" || entry.EditOf != "" {
+		entry.ID = channels.MessageID(fmt.Sprintf("%s-%d", e.Kind, e.Seq))
+	}
+	if err := logEntry(tx, now, e.ChatKey, entry); err != nil {
+		return err
+	}
+	return c.pass(tx)
 }
 
 // questionLeft starts the clock of a question when its last part has left: it

@@ -56,6 +56,7 @@ type DB struct {
 	reads  chan *conn
 	writer *writer
 	claims claims
+	notes  *notes
 	// Unclean is true where the process before this one didn't close it.
 	unclean bool
 }
@@ -146,9 +147,12 @@ func (db *DB) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if db.notes, err = openNotes(db.path); err != nil {
+		return err
+	}
 	wconn, err := newConn(db.path, true)
 	if err != nil {
-		return err
+		return errors.Join(err, db.notes.close(""))
 	}
 	db.reads = make(chan *conn, db.opts.Readers)
 	for range db.opts.Readers {
@@ -246,9 +250,12 @@ func (db *DB) Claims() store.Claims { return &db.claims }
 func (db *DB) Close() error {
 	return db.writer.stop(func() error {
 		var errs []error
+		noted := ""
 		if db.writer.broken() == nil {
 			errs = append(errs, db.markClosed())
+			noted = db.path
 		}
+		errs = append(errs, db.notes.close(noted))
 		errs = append(errs, db.writer.conn.close())
 		for range db.opts.Readers {
 			if c := <-db.reads; c != nil {
