@@ -30,12 +30,21 @@ type Caller struct {
 	client *http.Client
 }
 
+// keptConns is how many connections to the API are kept for the next calls: as
+// many as a bot has workers (limits.workers), where that isn't configured.
+const keptConns = 64
+
 // NewCaller makes a caller. Of client, which may be nil, the transport is used
 // and the redirect policy is not: a redirect is an error. A timeout of 0 is 30s.
 func NewCaller(provider, model string, key secret.String, timeout time.Duration, client *http.Client) *Caller {
-	own := http.Client{Transport: http.DefaultTransport}
+	own := http.Client{}
 	if client != nil {
 		own = *client
+	} else {
+		t := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck // the standard library's own
+		// Its 2 would have nearly every call of a busy bot dial anew.
+		t.MaxIdleConnsPerHost = keptConns
+		own.Transport = t
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if timeout <= 0 {
