@@ -59,6 +59,7 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, fleet *m
 	errs = append(errs, problem.Tool.Wrap(err))
 	scripts := js.Options{
 		CacheDir: cacheDir, Fetch: fetch(guard), DB: databases(set.sources), Log: log, Long: long,
+		MemoryLimit: int64(cfg.Limits.ScriptMemory), MaxVMs: cfg.Limits.ScriptCalls,
 		Secret: func(name string) (secret.String, error) { return namedSecret(cfg, name) },
 	}
 	for _, name := range cfg.Tools.Scripts {

@@ -231,6 +231,10 @@ func (c *checker) limits() {
 	if c.cfg.Limits.MessageBytes < 1 || c.cfg.Limits.MessageBytes > 1<<20 {
 		c.badf(problem.Range, "limits.message_bytes", "must be between 1 and 1MiB")
 	}
+	if m := c.cfg.Limits.ScriptMemory; m < 8<<20 || m > 1<<30 {
+		c.badf(problem.Range, "limits.script_memory", "must be between 8MiB, which a module with zod needs, and 1GiB")
+	}
+	c.least("limits.script_calls", c.cfg.Limits.ScriptCalls, 1)
 }
 
 // words finds one that would be both a yes and a no, where both are the

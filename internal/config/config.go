@@ -190,6 +190,8 @@ type Limits struct {
 	QueuePerChat int  `yaml:"queue_per_chat"` // 50
 	Workers      int  `yaml:"workers"`        // 64
 	MessageBytes Size `yaml:"message_bytes"`  // 16KiB
+	ScriptMemory Size `yaml:"script_memory"`  // 64MiB, of one runtime
+	ScriptCalls  int  `yaml:"script_calls"`   // 16, of one module at once
 }
 
 // Outbox is how long replies are tried.
@@ -324,7 +326,7 @@ func defaults() *Config {
 			SystemNote: SystemNote{On: true}, AnswerBy: AnswerBy{Who: Requester},
 		},
 		Audit:  Audit{RedactMode: "mask"},
-		Limits: Limits{PerUser: Rate{N: 20, Per: time.Minute}, QueuePerChat: 50, Workers: 64, MessageBytes: 16 << 10},
+		Limits: Limits{PerUser: Rate{N: 20, Per: time.Minute}, QueuePerChat: 50, Workers: 64, MessageBytes: 16 << 10, ScriptMemory: 64 << 20, ScriptCalls: 16},
 		Outbox: Outbox{MaxAge: 24 * time.Hour},
 		Alerts: Alerts{After: time.Minute},
 		Log:    Log{Level: "info", Format: "text"},

@@ -80,6 +80,8 @@ func TestLoad_Everything(t *testing.T) {
 		"header file":   {cfg.Tools.Named[0].HTTP.Headers["X-Other"].Reveal(), "sk-canary-1"},
 		"per_user":      {cfg.Limits.PerUser, Rate{N: 5, Per: time.Second}},
 		"message_bytes": {cfg.Limits.MessageBytes, Size(32 << 10)},
+		"script_memory": {cfg.Limits.ScriptMemory, Size(32 << 20)},
+		"script_calls":  {cfg.Limits.ScriptCalls, 4},
 		"locale":        {cfg.Locale["en"]["ai.tools.confirm"], "Run ${tool}?{args}"},
 		"locale case":   {cfg.Locale["es-CO"]["ai.error"], "Uy"},
 		"redact":        {cfg.Audit.Redact, []string{"args.card", "args.items.*.note"}},

@@ -55,6 +55,7 @@ func wrongs() [][2]string {
 		{"alerts to no channel", model + "alerts: {chat: \"telegram:12345\"}\nchannels: {web: {kind: webchat}}\n"},
 		{"alerts to no chat", model + "alerts: {chat: web, after: 0s}\nchannels: {web: {kind: webchat}}\n"},
 		{"negative duration", model + "loop: {tool_timeout: -5s}\n"},
+		{"script limits", model + "limits: {script_memory: 1MiB, script_calls: 0}\n"},
 		{"bad size", model + "limits: {message_bytes: huge}\n"},
 		{"bad rate", model + "limits: {per_user: 20 per minute}\n"},
 		{"several at once", model + "server: {listen: nowhere}\nloop: {max_steps: 0}\nlimits: {workers: 0, queue_per_chat: x}\n"},
