@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/net/html"
+
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/channels/channeltest"
 	"github.com/parley-bot/parley/channels/webchat"
@@ -236,6 +238,55 @@ func TestPage_HeadersAndFiles(t *testing.T) {
 	}
 	if status, h, _ := c.do("POST", "/chat/", ""); status != 405 || h.Get("Allow") == "" {
 		t.Errorf("POST of the page: %d, Allow %q", status, h.Get("Allow"))
+	}
+}
+
+// Whatever the title is, it is the text of the page's title and of its heading
+// and nothing else, and no place is left unfilled.
+func TestPage_HostileTitles(t *testing.T) {
+	t.Parallel()
+	for _, title := range []string{
+		`</title></h1><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `&lt;script&gt;`,
+		`<!--`, `]]>`, "\u2028</title\t>", "<\x00script>", `{{lang}}{{title}}{{.Title}}`, `$1 %s \\1`, `</TITLE/x>`,
+	} {
+		c := newChat(t, webchat.Config{Title: title, Lang: "es-MX"})
+		status, _, body := c.do("GET", "/chat/", "")
+		doc, err := html.Parse(strings.NewReader(body))
+		if status != 200 || err != nil {
+			t.Fatalf("%q: %d, %v", title, status, err)
+		}
+		// A parser puts U+FFFD for NUL, or leaves it out.
+		want := strings.ReplaceAll(title, "\x00", "")
+		texts, elements := map[string]string{}, map[string]int{}
+		for n := range doc.Descendants() {
+			switch n.Type {
+			case html.TextNode:
+				texts[n.Parent.Data] += strings.NewReplacer("\x00", "", "\ufffd", "").Replace(n.Data)
+			case html.ElementNode:
+				elements[n.Data]++
+				for _, a := range n.Attr {
+					if strings.Contains(a.Val, "{{") || strings.Contains(a.Val, "alert(1") || strings.HasPrefix(a.Key, "on") {
+						t.Errorf("%q: %s has %s=%q", title, n.Data, a.Key, a.Val)
+					}
+				}
+			case html.CommentNode:
+				t.Errorf("%q: a comment %q", title, n.Data)
+			default:
+			}
+		}
+		if texts["title"] != want || texts["h1"] != want {
+			t.Errorf("%q: the title is %q, the heading %q", title, texts["title"], texts["h1"])
+		}
+		if elements["script"] != 1 || elements["img"] != 0 || elements["h1"] != 1 || elements["title"] != 1 {
+			t.Errorf("%q: elements %v", title, elements)
+		}
+		if !strings.Contains(body, `<html lang="es-MX" data-lang="es-MX" data-max-text="16384">`) {
+			t.Errorf("%q: the settings aren't there:\n%.200s", title, body)
+		}
+	}
+	c := newChat(t, webchat.Config{MaxText: 1000})
+	if _, _, body := c.do("GET", "/chat/", ""); !strings.Contains(body, `<html lang="en" data-lang="" data-max-text="1000">`) || strings.Contains(body, "{{") {
+		t.Errorf("the defaults aren't there:\n%.200s", body)
 	}
 }
 

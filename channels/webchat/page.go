@@ -2,15 +2,17 @@ package webchat
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"html/template"
+	"html"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -44,10 +46,7 @@ func newPage(cfg Config) (*page, error) {
 		}
 		name := e.Name()
 		if name == "index.html" {
-			if body, err = fill(body, cfg); err != nil {
-				return nil, err
-			}
-			name = ""
+			body, name = fill(body, cfg), ""
 		}
 		sum := sha256.Sum256(body)
 		p.files[name] = file{body, kindOf(e.Name()), `"` + hex.EncodeToString(sum[:12]) + `"`}
@@ -55,16 +54,17 @@ func newPage(cfg Config) (*page, error) {
 	return p, nil
 }
 
-func fill(source []byte, cfg Config) ([]byte, error) {
-	t, err := template.New("index.html").Parse(string(source))
-	if err != nil {
-		return nil, fmt.Errorf("parsing index.html: %w", err)
-	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, cfg); err != nil {
-		return nil, fmt.Errorf("filling index.html: %w", err)
-	}
-	return out.Bytes(), nil
+// fill puts the settings in their places, each of them text of an element or
+// of an attribute in double quotes. It is not html/template, which calls
+// methods by name, so that the linker has to keep every exported method of the
+// program: 5 MB.
+func fill(source []byte, cfg Config) []byte {
+	return []byte(strings.NewReplacer(
+		"{{lang-or-en}}", html.EscapeString(cmp.Or(cfg.Lang, "en")),
+		"{{lang}}", html.EscapeString(cfg.Lang),
+		"{{max-text}}", strconv.Itoa(cfg.MaxText),
+		"{{title}}", html.EscapeString(cfg.Title),
+	).Replace(string(source)))
 }
 
 // kindOf doesn't leave the common types to the machine's own table.
