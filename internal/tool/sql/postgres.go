@@ -4,15 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
-	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Bounds of one connection.
@@ -24,26 +22,26 @@ const (
 )
 
 // pgDriver speaks PostgreSQL's protocol with values as text: that is exact
-// whatever the type, and the server converts.
+// whatever the type, and the server converts. Of pgx it takes the layer that
+// does so; what converts Go's types isn't needed and would be 2 MB.
 type pgDriver struct {
-	cfg     *pgxpool.Config
-	types   *pgtype.Map
-	mu      sync.Mutex
-	pool    *pgxpool.Pool
-	stopped bool
+	pool *pgPool
 }
 
 func newPostgres(url string, o Options) (*pgDriver, error) {
-	cfg, err := pgxpool.ParseConfig(url)
+	c, err := pgconn.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("url is not valid: write postgres://user:password@host/database") // err may quote it
 	}
-	cfg.MaxConns, cfg.MinConns = int32(o.MaxConns), 0
-	cfg.MaxConnIdleTime = time.Minute
-	c := cfg.ConnConfig
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectTimeout
 	}
+	// Parameters of pgx's other layers, common in such URLs. The server would
+	// refuse them.
+	maps.DeleteFunc(c.RuntimeParams, func(name, _ string) bool {
+		return strings.HasPrefix(name, "pool_") || name == "default_query_exec_mode" ||
+			name == "statement_cache_capacity" || name == "description_cache_capacity"
+	})
 	c.RuntimeParams["datestyle"] = "ISO"
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "parley"
@@ -53,48 +51,16 @@ func newPostgres(url string, o Options) (*pgDriver, error) {
 	c.BuildContextWatcherHandler = func(pc *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: pc, DeadlineDelay: cancelled}
 	}
-	return &pgDriver{cfg: cfg, types: pgtype.NewMap()}, nil
+	return &pgDriver{pool: newPool(c, o.MaxConns)}, nil
 }
 
 func (d *pgDriver) dialect() Dialect { return Postgres }
 
-// open makes the pool at the first use: it has a goroutine.
-func (d *pgDriver) open(ctx context.Context) (*pgxpool.Pool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.stopped {
-		return nil, &Error{Kind: Unavailable, Err: errors.New("the data source is closed")}
-	}
-	if d.pool == nil {
-		p, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), d.cfg)
-		if err != nil {
-			return nil, &Error{Kind: Unavailable, Err: err}
-		}
-		d.pool = p
-	}
-	return d.pool, nil
-}
-
-func (d *pgDriver) acquire(ctx context.Context) (*pgxpool.Conn, error) {
-	pool, err := d.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := pool.Acquire(ctx)
-	if err != nil {
-		// It names host, user and database, never the password.
-		return nil, stopped(ctx, &Error{Kind: Unavailable, Err: err})
-	}
-	return conn, nil
-}
-
 func (d *pgDriver) run(ctx context.Context, j job) error {
-	conn, err := d.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	pc := conn.Conn().PgConn()
+	return d.pool.with(ctx, func(pc *pgconn.PgConn) error { return d.transaction(ctx, pc, j) })
+}
+
+func (d *pgDriver) transaction(ctx context.Context, pc *pgconn.PgConn, j job) error {
 	if err := d.statement(ctx, pc, j); err != nil {
 		d.leave(ctx, pc)
 		return asError(ctx, err, pgError)
@@ -149,7 +115,7 @@ func (d *pgDriver) statement(ctx context.Context, pc *pgconn.PgConn, j job) erro
 	}
 	args := make([][]byte, len(j.args))
 	for i, raw := range j.args {
-		args[i] = d.param(raw, desc.ParamOIDs[i])
+		args[i] = pgParam(raw, desc.ParamOIDs[i])
 	}
 	if len(desc.Fields) > 0 {
 		names := make([]string, len(desc.Fields))
@@ -178,7 +144,7 @@ func (d *pgDriver) row(res *pgconn.ResultReader, fields []pgconn.FieldDescriptio
 	values := res.Values()
 	row := make([]json.RawMessage, len(values))
 	for i, v := range values {
-		row[i] = d.json(v, fields[i].DataTypeOID)
+		row[i] = pgJSON(v, fields[i].DataTypeOID)
 	}
 	if !c.add(row) {
 		return errEnough
@@ -215,25 +181,13 @@ func (d *pgDriver) cut(ctx context.Context, pc *pgconn.PgConn, res *pgconn.Resul
 }
 
 func (d *pgDriver) ping(ctx context.Context) error {
-	conn, err := d.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	_, err = conn.Conn().PgConn().Exec(ctx, "select 1").ReadAll()
-	return asError(ctx, err, pgError)
+	return d.pool.with(ctx, func(pc *pgconn.PgConn) error {
+		_, err := pc.Exec(ctx, "select 1").ReadAll()
+		return asError(ctx, err, pgError)
+	})
 }
 
-func (d *pgDriver) close() error {
-	d.mu.Lock()
-	pool := d.pool
-	d.stopped, d.pool = true, nil
-	d.mu.Unlock()
-	if pool != nil {
-		pool.Close()
-	}
-	return nil
-}
+func (d *pgDriver) close() error { return d.pool.close() }
 
 func pgError(err error) *Error {
 	pe, ok := errors.AsType[*pgconn.PgError](err)

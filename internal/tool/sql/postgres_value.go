@@ -4,27 +4,23 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// param writes a JSON value as the text that PostgreSQL reads for a type; nil
+// pgParam writes a JSON value as the text that PostgreSQL reads for a type; nil
 // is null.
-func (d *pgDriver) param(raw json.RawMessage, oid uint32) []byte {
+func pgParam(raw json.RawMessage, oid uint32) []byte {
 	if raw == nil {
 		return nil
 	}
 	if oid == pgtype.JSONOID || oid == pgtype.JSONBOID {
 		return []byte(compact(raw))
 	}
-	if t, ok := d.types.TypeForOID(oid); ok && raw[0] == '[' {
-		if array, ok := t.Codec.(*pgtype.ArrayCodec); ok {
-			isJSON := array.ElementType.OID == pgtype.JSONOID || array.ElementType.OID == pgtype.JSONBOID
-			return []byte(arrayLiteral(raw, isJSON))
-		}
+	if element, ok := elementOID(oid); ok && raw[0] == '[' {
+		return []byte(arrayLiteral(raw, element == pgtype.JSONOID || element == pgtype.JSONBOID))
 	}
 	switch oid {
 	case pgtype.TextOID, pgtype.VarcharOID, pgtype.BPCharOID, pgtype.UnknownOID, pgtype.NameOID:
@@ -50,32 +46,8 @@ func plain(raw json.RawMessage, normalize bool) string {
 	}
 }
 
-// arrayLiteral writes a list as PostgreSQL reads arrays: {"a",NULL,{"b"}}.
-func arrayLiteral(raw json.RawMessage, elementsAreJSON bool) string {
-	var items []json.RawMessage
-	_ = json.Unmarshal(raw, &items) // it is a valid list
-	parts := make([]string, len(items))
-	for i, it := range items {
-		switch {
-		case string(it) == "null":
-			parts[i] = "NULL"
-		case elementsAreJSON:
-			parts[i] = quoteElement(compact(it))
-		case it[0] == '[':
-			parts[i] = arrayLiteral(it, false)
-		default:
-			parts[i] = quoteElement(plain(it, true))
-		}
-	}
-	return "{" + strings.Join(parts, ",") + "}"
-}
-
-func quoteElement(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
-}
-
-// json makes JSON of a value as PostgreSQL writes it; nil is null.
-func (d *pgDriver) json(text []byte, oid uint32) json.RawMessage {
+// pgJSON makes JSON of a value as PostgreSQL writes it; nil is null.
+func pgJSON(text []byte, oid uint32) json.RawMessage {
 	s := string(text)
 	switch {
 	case text == nil:
@@ -101,10 +73,8 @@ func (d *pgDriver) json(text []byte, oid uint32) json.RawMessage {
 		}
 		return quote(s) // infinity, or before our era
 	}
-	if t, ok := d.types.TypeForOID(oid); ok {
-		if array, ok := t.Codec.(*pgtype.ArrayCodec); ok {
-			return d.array(text, oid, array.ElementType.OID)
-		}
+	if element, ok := elementOID(oid); ok {
+		return arrayJSON(s, oid, element)
 	}
 	return quote(strings.ToValidUTF8(s, "\ufffd"))
 }
@@ -118,41 +88,4 @@ func isNumberOID(oid uint32) bool {
 	default:
 		return false
 	}
-}
-
-// array makes nested lists of an array. One that can't be read stays a text.
-func (d *pgDriver) array(text []byte, oid, element uint32) json.RawMessage {
-	var a pgtype.Array[*string]
-	if err := d.types.Scan(oid, pgtype.TextFormatCode, text, &a); err != nil {
-		return quote(string(text))
-	}
-	if len(a.Elements) == 0 {
-		return json.RawMessage("[]")
-	}
-	items := make([]json.RawMessage, len(a.Elements))
-	for i, e := range a.Elements {
-		if items[i] = json.RawMessage("null"); e != nil {
-			items[i] = d.json([]byte(*e), element)
-		}
-	}
-	for _, dim := range slices.Backward(a.Dims) {
-		items = group(items, int(dim.Length))
-	}
-	return items[0]
-}
-
-// group makes lists of n items each.
-func group(items []json.RawMessage, n int) (out []json.RawMessage) {
-	for len(items) > 0 {
-		b := []byte{'['}
-		for i, it := range items[:min(n, len(items))] {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, it...)
-		}
-		out = append(out, append(b, ']'))
-		items = items[min(n, len(items)):]
-	}
-	return out
 }

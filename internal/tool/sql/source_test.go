@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -12,7 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/parley-bot/parley/internal/postgrestest"
 	"github.com/parley-bot/parley/internal/secret"
 )
 
@@ -89,6 +92,15 @@ func TestRun_ValuesWithoutLoss(t *testing.T) {
 			{":v::text[]", `["a\"b","c,d","{e}","\\",""]`, `["a\"b","c,d","{e}","\\",""]`},
 			{":v::int[]", `[[1,2],[3,4]]`, `[[1,2],[3,4]]`},
 			{":v::int[]", `[]`, `[]`},
+			{":v::int[]", `[[[1],[null]],[[3],[4]]]`, `[[[1],[null]],[[3],[4]]]`},
+			{":v::text[]", `["NULL",null," ","ñ\nx","{\"a\",}"]`, `["NULL",null," ","ñ\nx","{\"a\",}"]`},
+			{":v::text[]", `"[0:1]={a,b}"`, `["a","b"]`},
+			{":v::bool[]", `[true,false,null]`, `[true,false,null]`},
+			{":v::float8[]", `"{1.5,NaN}"`, `[1.5,"NaN"]`},
+			{":v::bytea[]", `"{\"\\\\x00ff\"}"`, `["AP8="]`},
+			{":v::timestamp[]", `["2026-02-28 10:11:12"]`, `["2026-02-28T10:11:12"]`},
+			{":v::box[]", `"{(1,1),(0,0);(2,2),(1,1)}"`, `["(1,1),(0,0)","(2,2),(1,1)"]`},
+			{":v::int4range[]", `["[1,3)"]`, `["[1,3)"]`},
 			{":v::numeric[]", `[1.10,2]`, `["1.1","2"]`},
 			{":v::jsonb[]", `[{"a":1},[2],"x"]`, `[{"a":1},[2],"x"]`},
 			{"3 = any(:v::int[])", `[1,3]`, `true`},
@@ -104,7 +116,7 @@ func TestRun_ValuesWithoutLoss(t *testing.T) {
 	}
 	both(t, func(t *testing.T, s *Source) {
 		if s.Dialect() == Postgres {
-			s.driver.(*pgDriver).cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
+			s.driver.(*pgDriver).pool.cfg.RuntimeParams["timezone"] = "UTC"
 		}
 		for _, tc := range append(common, of[s.Dialect()]...) {
 			got := rows(t, s, "select "+tc.expr+" as v", `{"v":`+tc.param+`}`)
@@ -317,6 +329,11 @@ func TestRun_ManyAtOnce(t *testing.T) {
 		if got := rows(t, s, "select count(distinct a) as n from x", "{}"); got != `[{"n":30}]` {
 			t.Error(got)
 		}
+		if s.Dialect() == Postgres {
+			if got := rows(t, s, "select count(*) <= 4 as few from pg_stat_activity where datname = current_database()", "{}"); got != `[{"few":true}]` {
+				t.Error("more connections than may be")
+			}
+		}
 	})
 }
 
@@ -335,6 +352,58 @@ func TestRun_G4_LostCommitIsUnknown(t *testing.T) {
 	}
 	if err := s.Ping(t.Context()); err != nil {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// What isn't an array as PostgreSQL writes them stays a text.
+func TestArrayJSON_Broken(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "{", "}", "{1", "{1,", "{1,}", "{,1}", `{"a`, `{"a\`, `{"a"b}`, "{1}2", "{{1}", "[0:1]", "[0:1]=", "[0:1]{1}", "1,2", "{1;2{",
+		strings.Repeat("{", 1<<20), strings.Repeat("{", 7) + "1" + strings.Repeat("}", 7),
+	} {
+		if got := arrayJSON(text, pgtype.TextArrayOID, pgtype.TextOID); string(got) != string(quote(text)) {
+			t.Errorf("%.40s: %.40s", text, got)
+		}
+	}
+}
+
+// URLs made for pgx have settings of its pool: the server would refuse them.
+func TestRun_SettingsOfOtherPools(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse(postgrestest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("pool_max_conns", "7")
+	q.Set("pool_max_conn_idle_time", "1m")
+	q.Set("default_query_exec_mode", "exec")
+	q.Set("statement_cache_capacity", "0")
+	q.Set("application_name", "shop")
+	u.RawQuery = q.Encode()
+	if got := rows(t, named(t, u.String()), "select current_setting('application_name') as a", "{}"); got != `[{"a":"shop"}]` {
+		t.Error(got)
+	}
+}
+
+// A connection that the server ended while nobody used it isn't given out.
+func TestRun_LostConnectionsAreReplaced(t *testing.T) {
+	t.Parallel()
+	address := postgrestest.URL(t)
+	s := named(t, address)
+	s.driver.(*pgDriver).pool.fresh = 0 // asked at each use, not only after a pause
+	pid := "select pg_backend_pid() as pid"
+	first := rows(t, s, pid, "{}")
+	if again := rows(t, s, pid, "{}"); again != first {
+		t.Errorf("a connection isn't used again: %s, %s", first, again)
+	}
+	ended := rows(t, named(t, address), "select bool_and(pg_terminate_backend(pid, 60000)) as ended from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()", "{}")
+	if ended != `[{"ended":true}]` {
+		t.Fatal(ended)
+	}
+	if now := rows(t, s, pid, "{}"); now == first {
+		t.Errorf("the dead connection %s is still there", now)
 	}
 }
 
