@@ -10,7 +10,9 @@ import (
 	"strings"
 )
 
-//go:embed *.md
+// Only the pages with such tables: they are in every binary.
+//
+//go:embed config.md discord.md telegram.md twilio.md whatsapp-cloud.md whatsapp-web.md
 var files embed.FS
 
 // Keys maps keys of the configuration to their meaning, as plain text. Keys
