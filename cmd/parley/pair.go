@@ -8,9 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mdp/qrterminal/v3"
 	"github.com/spf13/cobra"
-	"rsc.io/qr"
 
 	"github.com/parley-bot/parley/internal/app"
 )
@@ -81,15 +79,14 @@ func showCode(out io.Writer, code, phone, png string) error {
 		fmt.Fprintf(out, "type this code into the phone with the number %s (Linked devices, Link with phone number): %s\n", phone, code)
 		return nil
 	case png != "":
-		c, err := qr.Encode(code, qr.L)
+		image, err := qrPNG(code)
 		if err != nil {
 			return fmt.Errorf("QR code: %w", err)
 		}
-		c.Scale = 8
 		// Whoever sees it can be the first to scan it. It is replaced in one
 		// piece: something may be watching the file.
 		tmp := filepath.Join(filepath.Dir(png), "."+filepath.Base(png)+".new")
-		if err := os.WriteFile(tmp, c.PNG(), 0o600); err != nil {
+		if err := os.WriteFile(tmp, image, 0o600); err != nil {
 			return fmt.Errorf("writing the QR code: %w", err)
 		}
 		if err := os.Rename(tmp, png); err != nil {
@@ -99,7 +96,6 @@ func showCode(out io.Writer, code, phone, png string) error {
 		return nil
 	default:
 		fmt.Fprintln(out, "scan this with the phone (WhatsApp: Settings, Linked devices, Link a device):")
-		qrterminal.GenerateHalfBlock(code, qrterminal.L, out)
-		return nil
+		return qrText(out, code)
 	}
 }
