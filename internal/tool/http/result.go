@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/charmap"
-
 	"github.com/parley-bot/parley/internal/egress"
 	"github.com/parley-bot/parley/internal/tool"
 )
@@ -74,9 +72,7 @@ func isJSON(mediaType string, body []byte) bool {
 func decode(body []byte, charset string, truncated bool) (string, bool) {
 	switch strings.ToLower(charset) {
 	case "iso-8859-1", "latin1", "windows-1252", "cp1252":
-		if out, err := charmap.Windows1252.NewDecoder().Bytes(body); err == nil {
-			return string(out), true
-		}
+		return windows1252(body), true
 	}
 	if truncated { // in the middle of a character, maybe
 		for i := 0; i < utf8.UTFMax && !utf8.Valid(body) && len(body) > 0; i++ {
@@ -84,6 +80,25 @@ func decode(body []byte, charset string, truncated bool) (string, bool) {
 		}
 	}
 	return string(body), utf8.Valid(body) && !bytes.ContainsRune(body, 0)
+}
+
+// western are the characters of windows-1252 where it differs from Latin-1,
+// from 0x80 on (https://encoding.spec.whatwg.org/index-windows-1252.txt); five
+// aren't there. x/text's charmap would bring all its encodings: 90 KB.
+const western = "€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ"
+
+func windows1252(body []byte) string {
+	table := []rune(western)
+	var out strings.Builder
+	out.Grow(len(body))
+	for _, c := range body {
+		if r := rune(c); r < 0x80 || r >= 0xa0 {
+			out.WriteRune(r)
+		} else {
+			out.WriteRune(table[r-0x80])
+		}
+	}
+	return out.String()
 }
 
 // cut shortens between characters; the mark is within the limit.

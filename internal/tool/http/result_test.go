@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding/charmap"
+
 	"github.com/parley-bot/parley/internal/egress"
 	"github.com/parley-bot/parley/internal/tool"
 )
@@ -18,6 +20,23 @@ func answer(status int, contentType, body string) egress.Response {
 		h.Set("Content-Type", contentType)
 	}
 	return egress.Response{Status: status, Header: h, Body: []byte(body)}
+}
+
+func TestDecode_Windows1252(t *testing.T) {
+	t.Parallel()
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	want, err := charmap.Windows1252.NewDecoder().Bytes(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"windows-1252", "CP1252", "ISO-8859-1", "latin1"} {
+		if got, ok := decode(all, name, false); !ok || got != string(want) {
+			t.Errorf("%s: %q\nwant %q", name, got, want)
+		}
+	}
 }
 
 func TestResult_A7_BodiesAsTheyAre(t *testing.T) {
