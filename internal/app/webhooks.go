@@ -76,9 +76,10 @@ func (b *Bot) Webhooks(ctx context.Context, action WebhookAction, names []string
 }
 
 // registrars are the channels named, or all with a webhook that can be set.
-func (b *Bot) registrars(names []string) ([]instance, error) {
-	var chosen []instance
-	for _, in := range b.adapters {
+func (b *Bot) registrars(names []string) ([]*instance, error) {
+	var chosen []*instance
+	for i := range b.adapters {
+		in := &b.adapters[i]
 		_, able := in.adapter.(channels.WebhookRegistrar)
 		named := slices.Contains(names, in.name)
 		if named && !able {
@@ -94,7 +95,7 @@ func (b *Bot) registrars(names []string) ([]instance, error) {
 			return nil, fmt.Errorf("channel %s is not configured (there are %s): %w", name, strings.Join(all, ", "), ErrNoWebhook)
 		}
 	}
-	slices.SortFunc(chosen, func(a, b instance) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(chosen, func(a, b *instance) int { return strings.Compare(a.name, b.name) })
 	return chosen, nil
 }
 
