@@ -68,8 +68,10 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Row is a stored event.
+// Row is a stored event, and a line of `parley audit --json`.
 type Row struct {
-	ID    int64
-	Event json.RawMessage
+	// ID grows by each event; there may be gaps.
+	ID int64 `json:"id"`
+	// Event is as in the file and the webhook of the configuration.
+	Event json.RawMessage `json:"event"`
 }

@@ -109,3 +109,12 @@ func FuzzRedactor(f *testing.F) {
 		}
 	})
 }
+
+// Scripts read the lines of parley audit --json.
+func TestRow_D1_KeysAreLowerCase(t *testing.T) {
+	t.Parallel()
+	got, err := json.Marshal(Row{ID: 17, Event: json.RawMessage(`{"type":"tool_started"}`)})
+	if want := `{"id":17,"event":{"type":"tool_started"}}`; err != nil || string(got) != want {
+		t.Errorf("%s, %v, want %s", got, err, want)
+	}
+}
