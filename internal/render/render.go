@@ -65,7 +65,8 @@ func Literal(text string, caps channels.Capabilities) Rendered {
 // Question renders a question as the messages it takes: literal text in which
 // nothing formats, never shortened, with the buttons below the last one. With buttons each message is
 // within caps.Buttons.TextMax, else within caps.TextMax. Labels are cut to
-// caps.Buttons.LabelMax. An error means that the question can't be asked:
+// caps.Buttons.LabelMax; where two of them would be the same, the buttons bear
+// their values. An error means that the question can't be asked:
 // ErrTooLong past four messages, ErrButtons where the platform has no buttons
 // or not these.
 func Question(text string, buttons []channels.Button, caps channels.Capabilities) ([]Rendered, error) {
@@ -118,7 +119,27 @@ func labelled(buttons []channels.Button, limits *channels.ButtonLimits) []channe
 			fit[i].Label = b.Value
 		}
 	}
+	if alike(fit) {
+		// WhatsApp refuses the question then, and nobody else could tell which
+		// button is which.
+		for i, b := range buttons {
+			fit[i].Label = shorten(b.Value, limits.LabelMax)
+		}
+	}
 	return fit
+}
+
+// alike tells whether two buttons have the same label.
+func alike(buttons []channels.Button) bool {
+	seen := make(map[string]bool, len(buttons))
+	for _, b := range buttons {
+		label := strings.ToLower(b.Label)
+		if seen[label] {
+			return true
+		}
+		seen[label] = true
+	}
+	return false
 }
 
 // shorten cuts label to most runes, the last one an ellipsis, and not within

@@ -229,3 +229,31 @@ func TestQuestion_B20_Labels(t *testing.T) {
 		}
 	}
 }
+
+// Labels that begin alike are cut to the same: WhatsApp takes no question whose
+// buttons can't be told apart.
+func TestQuestion_B20_LabelsThatAreCutToTheSame(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		yes, no string
+		want    []string
+	}{
+		"begin alike":     {"Confirm the order of today", "Confirm the order of yesterday", []string{"yes", "no"}},
+		"in another case": {"OK", "ok", []string{"yes", "no"}},
+		"nothing to see":  {" \u200b", "Yes", []string{"yes", "no"}},
+		"differ":          {"Place the order as it stands", "Don't", []string{"Place the order as…", "Don't"}},
+	} {
+		caps := channels.Capabilities{Buttons: &channels.ButtonLimits{Max: 3, LabelMax: 20}}
+		got, err := Question("Sure?", []channels.Button{{ID: "a", Label: tt.yes, Value: "yes"}, {ID: "b", Label: tt.no, Value: "no"}}, caps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var labels []string
+		for _, b := range got[0].Buttons {
+			labels = append(labels, b.Label)
+		}
+		if diff := cmp.Diff(tt.want, labels); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
