@@ -37,10 +37,14 @@ func (a *Adapter) message(ctx context.Context, sink channels.Sink, f url.Values)
 	return err
 }
 
-// mine tells whether the message was sent to this sender.
+// mine tells whether the message was sent to this sender. With a number of its
+// own that is the number, also in a service: whoever wrote to another one of the
+// service would be answered from a number that they don't know.
 func (a *Adapter) mine(f url.Values) bool {
-	service := a.cfg.MessagingServiceSID
-	return a.cfg.From != "" && f.Get("To") == a.cfg.From || service != "" && f.Get("MessagingServiceSid") == service
+	if a.cfg.From != "" {
+		return f.Get("To") == a.cfg.From
+	}
+	return f.Get("MessagingServiceSid") == a.cfg.MessagingServiceSID
 }
 
 // inbound is a form in the core's words. buttons is true where questions have

@@ -117,6 +117,42 @@ func TestReceive_MessagingService(t *testing.T) {
 	}
 }
 
+// Whoever writes to a number is answered from that number: one of the service's
+// others isn't this channel's.
+func TestReceive_NumberOfAService(t *testing.T) {
+	t.Parallel()
+	const service = "MG00000000000000000000000000000001"
+	b := newBed(t, func(c *twilio.Config) { c.MessagingServiceSID = service })
+	b.deliver(ana, sms, "to the number", "MessagingServiceSid", service)
+	b.deliver(ana, sms, "to the number, outside the service")
+	b.deliver(ana, "+15550009999", "to another number", "MessagingServiceSid", service)
+	if len(b.got) != 2 || b.got[0].Text != "to the number" || b.got[1].Text != "to the number, outside the service" {
+		t.Errorf("accepted %+v", b.got)
+	}
+	if _, err := b.adapter.Send(t.Context(), channels.Part{Chat: b.got[0].Chat, Text: "hi"}); err != nil {
+		t.Fatal(err)
+	}
+	if m := b.platform.Messages()[0]; m.From != sms || m.To != ana {
+		t.Errorf("sent %+v, want it from the number that was written to", m)
+	}
+}
+
+// On WhatsApp both addresses keep their prefix; the platform refuses others.
+func TestReceive_WhatsAppIsAnsweredOnWhatsApp(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, onWhatsApp)
+	b.deliver(waAna, wa, "hello")
+	if len(b.got) != 1 {
+		t.Fatalf("accepted %+v", b.got)
+	}
+	if _, err := b.adapter.Send(t.Context(), channels.Part{Chat: b.got[0].Chat, Text: "hi"}); err != nil {
+		t.Fatal(err)
+	}
+	if m := b.platform.Messages()[0]; m.From != wa || m.To != waAna {
+		t.Errorf("sent %+v", m)
+	}
+}
+
 // A report has SmsStatus as a message has: it is told by MessageStatus, and is
 // never taken for one.
 func TestStatus_ReportsAreNoMessages(t *testing.T) {
