@@ -3,11 +3,16 @@ package telegram_test
 import (
 	"context"
 	"errors"
+	"io"
+	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/channeltest"
 	"github.com/parley-bot/parley/channels/telegram"
 	"github.com/parley-bot/parley/channels/telegram/telegramtest"
 	"github.com/parley-bot/parley/internal/secret"
@@ -299,4 +304,60 @@ func TestPoll_G7_StoppedWithinABatch(t *testing.T) {
 	}
 	b.confirmed()
 	b.nothing()
+}
+
+// silent is a connection that died without a sign: its first poll is never
+// answered. The second brings an update.
+type silent struct{ polls chan time.Time }
+
+func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := `{"ok":true,"result":true}`
+	switch {
+	case !strings.HasSuffix(r.URL.Path, "/getUpdates"):
+	case len(s.polls) == cap(s.polls):
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	default:
+		s.polls <- time.Now()
+		if len(s.polls) == 1 {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		body = `{"ok":true,"result":[` + update + `]}`
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+// A poll that hangs for ever while the process looks well is given up.
+func TestPoll_ADeadConnectionIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rt := &silent{polls: make(chan time.Time, 2)}
+		a, err := telegram.New(telegram.Config{Token: secret.New(telegramtest.Token)}, telegram.Deps{
+			Host: channeltest.NewHost(), Log: slog.New(slog.DiscardHandler), Name: "tg", Transport: rt,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newSink()
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(ctx, s) }()
+		synctest.Wait()
+		time.Sleep(2 * time.Minute) // the bubble's
+		synctest.Wait()
+		if len(rt.polls) != 2 {
+			t.Fatalf("%d polls within two minutes", len(rt.polls))
+		}
+		if first, second := <-rt.polls, <-rt.polls; second.Sub(first) > time.Minute {
+			t.Errorf("given up after %s", second.Sub(first))
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if len(s.got) != 1 {
+			t.Errorf("%d messages received, want 1", len(s.got))
+		}
+	})
 }
