@@ -380,6 +380,23 @@ func TestGateway_RefusedIntentUsesUpNoSessions(t *testing.T) {
 	}
 }
 
+// TestGateway_AnInvalidSessionIsWaitedFor: Discord asks for one to five seconds
+// before a new session, which is begun on a new connection.
+func TestGateway_AnInvalidSessionIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.run()
+	b.connected()
+	for len(b.rests) > 0 {
+		<-b.rests
+	}
+	b.fake.Invalidate(false)
+	b.wait("no new session", func() bool { return b.fake.Identified() == 2 && b.fake.Connected() == 1 })
+	if d := <-b.rests; d < time.Second || d > 5*time.Second { // the one before the connection
+		t.Errorf("waited %s, want one to five seconds", d)
+	}
+}
+
 func TestGateway_NoSessionsLeftToday(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.Identifies = 1 })

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/discord"
 	"github.com/parley-bot/parley/channels/discord/discordtest"
 )
 
@@ -128,6 +129,34 @@ func TestPress_TooLate(t *testing.T) {
 	}
 	if !b.logs.has("acknowledged too late") {
 		t.Errorf("log:\n%s", b.logs)
+	}
+}
+
+// TestPress_ClocksThatDiffer: an id tells its time, by Discord's clock. A host
+// whose own clock is wrong refuses nothing for its age.
+func TestPress_ClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
+		for _, mode := range []string{discord.ModeGateway, discord.ModeInteractions} {
+			b := newBed(t, func(c *adapterConfig, o *discordtest.Options) {
+				now := o.Now
+				c.Mode, o.Now = mode, func() time.Time { return now().Add(skew) }
+			})
+			if mode == discord.ModeInteractions {
+				b.fake.UseEndpoint(b.serve())
+			}
+			b.run()
+			if mode == discord.ModeGateway {
+				b.connected()
+			}
+			for _, place := range []string{discordtest.TextID, b.fake.DM(ana)} {
+				id := b.fake.Press(ana, place, "1", "a-button")
+				if in := b.next(); string(in.ID) != id || in.From.ID != channels.UserID(ana.ID) || in.Chat.Group != (place == discordtest.TextID) {
+					t.Errorf("%s, %s: received %+v", mode, skew, in)
+				}
+				b.wait("not acknowledged", func() bool { kind, _ := b.fake.Answered(id); return kind == 6 })
+			}
+		}
 	}
 }
 
