@@ -152,6 +152,10 @@ func TestEvents_HeartbeatAndLateGrowth(t *testing.T) {
 	if got := st.block(); got != ": still here" {
 		t.Errorf("an idle stream says %q", got)
 	}
+	// Or a proxy keeps what is said until the stream ends.
+	if h := st.res.Header; h.Get("X-Accel-Buffering") != "no" || !strings.Contains(h.Get("Cache-Control"), "no-") {
+		t.Errorf("headers %v", h)
+	}
 }
 
 func TestEvents_BoundedPerSession(t *testing.T) {
