@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"github.com/parley-bot/parley/internal/app"
@@ -65,11 +66,7 @@ func chat(cmd *cobra.Command, cfg *config.Config) error {
 func isTerminal(cmd *cobra.Command) bool {
 	for _, s := range []any{cmd.InOrStdin(), cmd.OutOrStdout()} {
 		f, ok := s.(*os.File)
-		if !ok {
-			return false
-		}
-		info, err := f.Stat()
-		if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		if !ok || !isatty.IsTerminal(f.Fd()) {
 			return false
 		}
 	}

@@ -20,7 +20,7 @@ func newCheck(streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			bot, err := app.Build(cmd.Context(), cfg, app.Options{Log: newLog(cmd, cfg)})
+			bot, err := app.Build(cmd.Context(), cfg, app.Options{Log: newLog(cmd, cfg), In: cmd.InOrStdin(), Out: cmd.OutOrStdout()})
 			if err != nil {
 				return usageError{err}
 			}

@@ -27,7 +27,7 @@ func printTools(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	bot, err := app.Build(cmd.Context(), cfg, app.Options{Log: newLog(cmd, cfg)})
+	bot, err := app.Build(cmd.Context(), cfg, app.Options{Log: newLog(cmd, cfg), In: cmd.InOrStdin(), Out: cmd.OutOrStdout()})
 	if err != nil {
 		return usageError{err}
 	}

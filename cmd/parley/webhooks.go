@@ -52,7 +52,7 @@ func webhooks(cmd *cobra.Command, action app.WebhookAction, names []string) erro
 	if err != nil {
 		return err
 	}
-	bot, err := app.Build(cmd.Context(), cfg, app.Options{Log: newLog(cmd, cfg)})
+	bot, err := app.Build(cmd.Context(), cfg, app.Options{Log: newLog(cmd, cfg), In: cmd.InOrStdin(), Out: cmd.OutOrStdout()})
 	if err != nil {
 		return usageError{err}
 	}
