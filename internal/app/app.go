@@ -123,6 +123,7 @@ func (a *App) join(serve bool) (err error) {
 		Store: a.st, Adapters: adapters, OnLogged: a.hub.grew, Log: a.log, Registerer: reg,
 		OnFailed:   a.unasked,
 		OnQuestion: func(t time.Time) { a.dispatcher.Deadline(t) },
+		OnTried:    a.health.sent,
 	})
 	a.engine, err = turn.New(a.setup(), turn.Deps{
 		Store:   a.st,

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"maps"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ type health struct {
 	gauge  *prometheus.GaugeVec
 	states *prometheus.GaugeVec
 	starts *prometheus.CounterVec
+	// lastIn and lastOut are when something was accepted, and sent.
+	lastIn, lastOut *prometheus.GaugeVec
 }
 
 // standing is how a channel stands.
@@ -35,6 +38,9 @@ type standing struct {
 	was          bool // it was up before
 	assumed      bool // it is up because it was started: it doesn't say more
 	ended        bool // there is nothing more to receive
+	pairs        bool // a person has to link a device to it
+	in, out      time.Time
+	trouble      *httpserver.ChannelError // the last one
 }
 
 func (s standing) up() bool { return s.link.State == channels.LinkUp }
@@ -51,11 +57,20 @@ func newHealth(instances []instance, reg prometheus.Registerer) *health {
 		starts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "parley_channel_reconnects_total", Help: "Times a channel had to be started or connected again.",
 		}, []string{"channel"}),
+		lastIn: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "parley_channel_last_inbound_timestamp_seconds", Help: "When the channel's last message or press was accepted, in seconds since 1970; 0 where none was since the start.",
+		}, []string{"channel"}),
+		lastOut: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "parley_channel_last_outbound_timestamp_seconds", Help: "When the platform took the channel's last message or edit, in seconds since 1970; 0 where it took none since the start.",
+		}, []string{"channel"}),
 	}
-	reg.MustRegister(h.gauge, h.states, h.starts)
+	reg.MustRegister(h.gauge, h.states, h.starts, h.lastIn, h.lastOut)
 	for _, in := range instances {
 		h.starts.WithLabelValues(in.name)
-		h.set(in.name, standing{link: channels.Link{State: channels.LinkConnecting, Detail: "starting"}, bad: h.now()})
+		h.lastIn.WithLabelValues(in.name)
+		h.lastOut.WithLabelValues(in.name)
+		_, pairs := in.adapter.(channels.Pairer)
+		h.set(in.name, standing{link: channels.Link{State: channels.LinkConnecting, Detail: "starting"}, bad: h.now(), pairs: pairs})
 	}
 	return h
 }
@@ -102,6 +117,9 @@ func (h *health) change(name string, l channels.Link, assumed bool) {
 		// One that fails soon after each start has been bad all the time.
 		s.bad = now
 	}
+	if l.State == channels.LinkFailed || l.State.Lasting() {
+		s.trouble = &httpserver.ChannelError{At: now.UTC(), Doing: "receive", Class: string(l.State)}
+	}
 	s.link, s.ended = l, false
 	h.set(name, s)
 }
@@ -123,10 +141,58 @@ func (h *health) down(name string, err error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	before := h.state[name].trouble
 	h.change(name, l, false)
 	s := h.state[name]
 	s.ended = err == nil
+	if se, ok := errors.AsType[*channels.SendError](err); ok {
+		s.trouble.Class = string(se.Class)
+	}
+	if s.ended {
+		s.trouble = before
+	}
 	h.set(name, s)
+}
+
+// heard is told that something of the channel was accepted.
+func (h *health) heard(name string) {
+	now := h.now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.state[name]
+	s.in = now
+	h.state[name] = s
+	h.lastIn.WithLabelValues(name).Set(seconds(now))
+}
+
+// sent is told how a send or an edit ended.
+func (h *health) sent(name string, err error) {
+	now := h.now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.state[name]
+	if err != nil {
+		s.trouble = &httpserver.ChannelError{At: now.UTC(), Doing: "send", Class: string(channels.ClassOf(err))}
+	} else {
+		s.out = now
+		h.lastOut.WithLabelValues(name).Set(seconds(now))
+	}
+	h.state[name] = s
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+// pairing says whether a device is linked, where the channel needs one; "" is
+// not known yet.
+func (s standing) pairing() string {
+	switch {
+	case !s.pairs:
+	case s.link.State == channels.LinkPairing, s.link.State == channels.LinkLoggedOut:
+		return "needed"
+	case s.was:
+		return "linked"
+	}
+	return ""
 }
 
 // standings are all channels as they stand.
@@ -141,7 +207,11 @@ func (h *health) report() map[string]httpserver.ChannelState {
 	out := map[string]httpserver.ChannelState{}
 	for name, s := range h.standings() {
 		brief := s.was && s.link.State == channels.LinkConnecting && h.now().Sub(s.bad) < grace
-		c := httpserver.ChannelState{Up: s.up() || brief, State: string(s.link.State), Detail: s.link.Detail}
+		c := httpserver.ChannelState{Up: s.up() || brief, State: string(s.link.State), Detail: s.link.Detail,
+			LastInbound: s.in.UTC(), LastOutbound: s.out.UTC(), LastError: s.trouble, Pairing: s.pairing()}
+		if s.up() {
+			c.ConnectedSince = s.upSince.UTC()
+		}
 		if !s.link.Until.IsZero() {
 			c.Detail += " (until " + s.link.Until.UTC().Format(time.RFC3339) + ")"
 		}

@@ -120,7 +120,7 @@ func (a *App) makeServer(reg prometheus.Registerer) (err error) {
 		Log: a.log, Registerer: reg, Metrics: a.registry.Handler(), Ready: a.ready, Webhooks: map[string]http.Handler{},
 	}
 	for _, in := range a.adapters {
-		sink := a.inbox.Sink(in.name, in.adapter)
+		sink := a.sink(in)
 		if w, ok := in.adapter.(channels.WebhookReceiver); ok {
 			deps.Webhooks[in.name] = w.Webhook(sink)
 		}

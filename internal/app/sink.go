@@ -16,7 +16,7 @@ type channelSink struct {
 	name string
 }
 
-// sink is what the channel's Run is given.
+// sink is what the channel's Run, webhook and pages are given.
 func (a *App) sink(in instance) channels.Sink {
 	s := a.inbox.Sink(in.name, in.adapter)
 	status, ok := s.(channels.StatusSink)
@@ -24,6 +24,15 @@ func (a *App) sink(in instance) channels.Sink {
 		return s
 	}
 	return channelSink{Sink: s, StatusSink: status, app: a, name: in.name}
+}
+
+// Accept implements channels.Sink: what the inbox has taken is a sign of life.
+func (s channelSink) Accept(ctx context.Context, in channels.Inbound) error {
+	err := s.Sink.Accept(ctx, in)
+	if err == nil {
+		s.app.health.heard(s.name)
+	}
+	return err
 }
 
 // Linked implements channels.LinkSink.

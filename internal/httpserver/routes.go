@@ -27,6 +27,26 @@ type ChannelState struct {
 	State string `json:"state,omitempty"`
 	// Detail says more, in a few words; no secrets.
 	Detail string `json:"detail,omitempty"`
+	// ConnectedSince is when it came up last; zero while it isn't.
+	ConnectedSince time.Time `json:"connected_since,omitzero"`
+	// LastInbound is when something was accepted last, LastOutbound when the
+	// platform took something last; zero: not since the start.
+	LastInbound  time.Time `json:"last_inbound,omitzero"`
+	LastOutbound time.Time `json:"last_outbound,omitzero"`
+	// LastError is the last one since the start, also where it is over.
+	LastError *ChannelError `json:"last_error,omitempty"`
+	// Pairing is linked or needed, or "" where no device is to be linked or
+	// nobody knows yet.
+	Pairing string `json:"pairing,omitempty"`
+}
+
+// ChannelError tells of a failure without its text: that may quote somebody.
+type ChannelError struct {
+	At time.Time `json:"at"`
+	// Doing is receive or send.
+	Doing string `json:"doing"`
+	// Class is a channels.SendClass, or of receiving a channels.LinkState.
+	Class string `json:"class"`
 }
 
 // readyTimeout bounds the question whether the process is ready.

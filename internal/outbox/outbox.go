@@ -57,6 +57,8 @@ type Deps struct {
 	OnFailed func(Failure)
 	// OnQuestion hears when a question that has just left will expire.
 	OnQuestion func(expires time.Time)
+	// OnTried hears how each send or edit of an entry ended.
+	OnTried    func(channel string, err error)
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }

@@ -107,6 +107,9 @@ func (a *account) deliver(e Entry) *outcome {
 	}
 	e.Part.Key = Key(e.ChatKey, e.Seq)
 	receipt, err := a.attempt(&e, editor)
+	if a.o.deps.OnTried != nil {
+		a.o.deps.OnTried(a.name, err)
+	}
 	if err == nil {
 		a.sentOK.Inc()
 		a.succeeded()
