@@ -187,6 +187,7 @@ func TestDashboard_AnswersTheQuestions(t *testing.T) {
 	for question, metrics := range map[string][]string{
 		"who waits":                  {"parley_dispatch_wait_seconds", "parley_chats_queued", "parley_confirmations_pending"},
 		"which channel is down":      {"parley_channel_up", "parley_channel_reconnects_total"},
+		"who has to mend something":  {"parley_channel_state", "parley_config_last_reload_successful", "parley_mcp_tools_quarantined"},
 		"what models cost":           {"parley_model_tokens_total", "parley_model_requests_total"},
 		"how slow models are":        {"parley_model_duration_seconds", "parley_turn_model_seconds"},
 		"what tools do, how slow":    {"parley_tool_calls_total", "parley_tool_duration_seconds"},
