@@ -56,9 +56,17 @@ func parseRule(entry string) (rule, error) {
 	return rule{host: name, sub: sub, port: port}, nil
 }
 
-// normalName folds what makes no difference to where a name leads.
+// normalName folds what makes no difference to where a name leads. Letters
+// beyond ASCII stay, for checkName to refuse: strings.ToLower would make a k of
+// the Kelvin sign.
 func normalName(host string) string {
-	return strings.TrimSuffix(strings.ToLower(host), ".")
+	lower := func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + ('a' - 'A')
+		}
+		return r
+	}
+	return strings.TrimSuffix(strings.Map(lower, host), ".")
 }
 
 // checkName refuses what is no plain ASCII host name. A name whose last label
