@@ -29,9 +29,9 @@ type brain struct {
 	redact *audit.Redactor
 }
 
-// think makes a brain. The error tells all that is wrong; nothing is left
+// think makes a brain; remote are the tools of MCP servers that have a pin. The error tells all that is wrong; nothing is left
 // behind then.
-func (b *Bot) think(ctx context.Context, cfg *config.Config) (*brain, error) {
+func (b *Bot) think(ctx context.Context, cfg *config.Config, remote []tool.Tool) (*brain, error) {
 	out := &brain{of: cfg}
 	var errs []error
 	keep := func(err error) { errs = append(errs, err) }
@@ -42,7 +42,7 @@ func (b *Bot) think(ctx context.Context, cfg *config.Config) (*brain, error) {
 	if out.words, err = confirm.NewWords(cfg.Confirm.Yes, cfg.Confirm.No, cfg.Confirm.YesAdd, cfg.Confirm.NoAdd); err != nil {
 		keep(problem.Words.Wrap(err))
 	}
-	if out.tools, err = newTools(ctx, cfg, b.cacheDir(), b.fleet, b.log, b.spare.long, b.opts.Tools); err != nil {
+	if out.tools, err = newTools(ctx, cfg, b.cacheDir(), remote, b.log, b.spare.long, b.opts.Tools); err != nil {
 		keep(err)
 	}
 	chain, models, err := newChain(cfg, b.calls, b.log)

@@ -112,7 +112,11 @@ func Build(ctx context.Context, cfg *config.Config, opts Options) (*Bot, error) 
 	}
 	b.fleet, _, err = newFleet(cfg, b.registry.Registerer(), opts.Log)
 	keep(err)
-	b.brain, err = b.think(ctx, cfg)
+	var remote []tool.Tool
+	if b.fleet != nil { // its own mistakes are told beside those of the rest
+		remote = b.fleet.Pinned()
+	}
+	b.brain, err = b.think(ctx, cfg, remote)
 	keep(err)
 	keep(b.makeChannels())
 	if _, err := sqlitePath(cfg); err != nil {

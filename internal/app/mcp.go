@@ -54,6 +54,11 @@ func readLock(cfg *config.Config) (mcptool.Lock, error) {
 	if len(cfg.MCP.Servers) == 0 {
 		return mcptool.Lock{}, nil
 	}
+	return readPins(cfg)
+}
+
+// readPins is readLock also where the configuration has no server (any more).
+func readPins(cfg *config.Config) (mcptool.Lock, error) {
 	name := lockFile(cfg)
 	data, err := cfg.ReadFile(name, mcptool.MaxLockBytes)
 	if errors.Is(err, fs.ErrNotExist) {

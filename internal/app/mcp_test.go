@@ -153,6 +153,88 @@ func TestMCP_B28_AChangedCardIsOfferedNoMore(t *testing.T) {
 	}
 }
 
+// TestMCP_PinsThatChangeAreTakenByAReload: a quarantine outlives a reload, until
+// the new card is pinned.
+func TestMCP_PinsThatChangeAreTakenByAReload(t *testing.T) {
+	t.Parallel()
+	c := newCRM(t)
+	remote := c.remote("{add_note: {confirm: false}}")
+	b := newBed(t, remote)
+	b.app.opts.Load = func(func(string)) (*config.Config, error) {
+		return config.Load(filepath.Join(b.dir, "parley.yaml"), Kinds())
+	}
+	b.logged("mcp server is connected")
+	c.describe("Adds a note to somebody.")
+	b.logged("models are offered other tools now")
+	reload := func() {
+		t.Helper()
+		if _, err := b.app.Reload(b.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reload()
+	if got := b.app.Quarantined(); len(got) != 1 {
+		t.Fatalf("after a reload quarantined is %v", got)
+	}
+	cfg, err := b.app.opts.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := MCP(b.ctx, cfg, slog.New(slog.DiscardHandler), nil, true); err != nil || p.Diff == "" {
+		t.Fatalf("pinning: %+v, %v", p, err)
+	}
+	reload()
+	if got := b.app.Quarantined(); len(got) != 0 {
+		t.Errorf("pinned, and quarantined: %v", got)
+	}
+	b.model.then(calls("crm_add_note", note), says("done"))
+	b.say("note that I called")
+	b.wants(1, "done")
+	if got := one(t, b).Content; got != "Noted." || c.runs.Load() != 1 {
+		t.Errorf("result %q, %d runs", got, c.runs.Load())
+	}
+	offered := b.model.requests()[0].Tools
+	if len(offered) != 1 || offered[0].Description != "Adds a note to somebody." {
+		t.Errorf("offered is %+v", offered)
+	}
+}
+
+// A list that changes and reloads at once leave the configuration that was read
+// last, with the tools that are offered.
+func TestMCP_ChangesAndReloadsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newCRM(t)
+	b := newBed(t, c.remote("{add_note: {confirm: false}}"))
+	path := filepath.Join(b.dir, "parley.yaml")
+	b.app.opts.Load = func(func(string)) (*config.Config, error) { return config.Load(path, Kinds()) }
+	b.logged("mcp server is connected")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(text, "\nbot: {persona: The new one.}\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(b.app.remoteChanged)
+		all.Go(func() {
+			if _, err := b.app.Reload(b.ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	b.app.remoteChanged()
+	b.model.then(calls("crm_add_note", note), says("done"))
+	b.say("note that I called")
+	b.wants(1, "done")
+	req := b.model.requests()[0]
+	if !strings.Contains(strings.Join(req.System, ""), "The new one.") || len(req.Tools) != 1 || c.runs.Load() != 1 {
+		t.Errorf("system %q, %d tools, %d runs", req.System, len(req.Tools), c.runs.Load())
+	}
+}
+
 // A bot starts, and answers, while its server is not there.
 func TestMCP_AServerThatIsAwayHoldsNobodyUp(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"github.com/parley-bot/parley/internal/config"
 	"github.com/parley-bot/parley/internal/httpserver"
 	"github.com/parley-bot/parley/internal/tool/js"
+	mcptool "github.com/parley-bot/parley/internal/tool/mcp"
 	"github.com/parley-bot/parley/internal/watch"
 )
 
@@ -68,8 +69,9 @@ func (a *App) Reload(ctx context.Context) (restart []string, err error) {
 	var files []string
 	cfg, err := a.opts.Load(func(name string) { files = append(files, name) })
 	var next *brain
+	var pins *mcptool.Pins
 	if err == nil {
-		next, err = a.think(ctx, cfg)
+		next, pins, err = a.rethink(ctx, cfg)
 	}
 	if err != nil {
 		a.reloads.files = slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.reloads.files, files, blamed(err)))))
@@ -77,6 +79,7 @@ func (a *App) Reload(ctx context.Context) (restart []string, err error) {
 		a.log.Error("configuration not taken: the running one stays", "err", err)
 		return nil, err
 	}
+	a.fleet.Use(pins)
 	a.use(next)
 	a.reloads.files = slices.Concat(files, next.tools.files())
 	a.reloads.good.Set(1)
@@ -87,6 +90,22 @@ func (a *App) Reload(ctx context.Context) (restart []string, err error) {
 		a.log.Warn("changes of the configuration need a restart", "keys", restart)
 	}
 	return restart, nil
+}
+
+// rethink makes a brain of cfg, with the pins as they are now. The servers are
+// those that the process began with.
+func (a *App) rethink(ctx context.Context, cfg *config.Config) (*brain, *mcptool.Pins, error) {
+	var lock mcptool.Lock
+	var err error
+	if len(a.reloads.begun.MCP.Servers) > 0 {
+		lock, err = readPins(cfg)
+	}
+	pins := a.fleet.With(lock)
+	next, thinking := a.think(ctx, cfg, pins.Tools())
+	if err == nil {
+		return next, pins, thinking
+	}
+	return nil, nil, errors.Join(err, thinking, next.close(ctx))
 }
 
 // use puts a brain to work.
@@ -128,7 +147,13 @@ func needRestart(changed []string) (out []string) {
 }
 
 // files are what the bot was made from.
-func (b *Bot) files() []string { return slices.Concat(b.opts.Files, b.tools.files()) }
+func (b *Bot) files() []string {
+	out := slices.Concat(b.opts.Files, b.tools.files())
+	if len(b.cfg.MCP.Servers) > 0 {
+		out = append(out, lockFile(b.cfg)) // it was looked at after opts.Files were listed
+	}
+	return out
+}
 
 // files are those that scripts were made from.
 func (t *toolset) files() (out []string) {

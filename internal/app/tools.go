@@ -17,7 +17,6 @@ import (
 	"github.com/parley-bot/parley/internal/secret"
 	"github.com/parley-bot/parley/internal/tool"
 	"github.com/parley-bot/parley/internal/tool/js"
-	mcptool "github.com/parley-bot/parley/internal/tool/mcp"
 	sqltool "github.com/parley-bot/parley/internal/tool/sql"
 )
 
@@ -47,7 +46,7 @@ func (t *toolset) close(ctx context.Context) error {
 
 // newTools loads scripts and declared tools: the one table of tool kinds.
 // Every error is told, not just the first.
-func newTools(ctx context.Context, cfg *config.Config, cacheDir string, fleet *mcptool.Fleet, log *slog.Logger, long func(delta int), all []tool.Tool) (*toolset, error) {
+func newTools(ctx context.Context, cfg *config.Config, cacheDir string, remote []tool.Tool, log *slog.Logger, long func(delta int), all []tool.Tool) (*toolset, error) {
 	guard, err := egress.New(cfg.Fetch.Allow, egress.Options{UserAgent: "parley"})
 	if err != nil {
 		return nil, problem.Fetch.Errorf("fetch.allow: %w", err)
@@ -86,10 +85,6 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, fleet *m
 		return nil, errors.Join(err, set.close(ctx))
 	}
 	set.own = all
-	var remote []tool.Tool
-	if fleet != nil { // its own mistakes are told beside those here
-		remote = fleet.Pinned()
-	}
 	if set.registry, err = tool.NewRegistry(slices.Concat(all, remote)); err != nil {
 		return nil, errors.Join(problem.Tool.Wrap(err), set.close(ctx))
 	}

@@ -24,8 +24,20 @@ type Options struct {
 // Fleet is all MCP servers of a bot.
 type Fleet struct {
 	servers []*server
-	tools   []offered
+	names   map[[2]string]string // as models see the tools
+
+	mu    sync.Mutex
+	tools []offered
 }
+
+// Pins are pins that a fleet may use instead of those it has.
+type Pins struct {
+	tools []offered
+	lock  Lock
+}
+
+// Tools are the tools that have a pin there.
+func (p *Pins) Tools() []tool.Tool { return all(p.tools) }
 
 // offered is a tool that has a pin, and where it comes from.
 type offered struct {
@@ -48,27 +60,60 @@ func New(servers []Server, lock Lock, o Options) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{}
-	names := offeredNames(servers)
+	f := &Fleet{names: offeredNames(servers)}
 	var errs []error
 	for _, cfg := range servers {
 		if err := cfg.check(); err != nil {
 			errs = append(errs, fmt.Errorf("mcp server %s: %w", cfg.Name, err))
 			continue
 		}
-		s := newServer(cfg, lock, log, m)
-		f.servers = append(f.servers, s)
-		for _, a := range cfg.Allow {
-			if card, ok := lock.Card(cfg.Name, a.Name); ok && s.pins[a.Name] != "" {
-				t := makeTool(s, a, card, names[[2]string{cfg.Name, a.Name}])
-				f.tools = append(f.tools, offered{t, s, a.Name})
-			}
-		}
+		f.servers = append(f.servers, newServer(cfg, lock, log, m))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	f.tools = f.With(lock).tools
 	return f, nil
+}
+
+// With is what the fleet would have with the pins of lock; nothing changes.
+func (f *Fleet) With(lock Lock) *Pins {
+	out := &Pins{lock: lock}
+	for _, s := range f.servers {
+		pins, _ := s.cfg.pinned(lock)
+		for _, a := range s.cfg.Allow {
+			if card, ok := lock.Card(s.cfg.Name, a.Name); ok && pins[a.Name] != "" {
+				t := makeTool(s, a, card, f.names[[2]string{s.cfg.Name, a.Name}])
+				out.tools = append(out.tools, offered{t, s, a.Name})
+			}
+		}
+	}
+	return out
+}
+
+// Use takes new pins, of With. The sessions stay, and what the servers list is
+// compared with them at once. A tool of the pins before isn't called any more
+// unless its pin is the same.
+func (f *Fleet) Use(p *Pins) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tools = p.tools
+	for _, s := range f.servers {
+		s.repin(s.cfg.pinned(p.lock))
+	}
+}
+
+func (f *Fleet) pinned() []offered {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tools
+}
+
+func all(of []offered) (out []tool.Tool) {
+	for _, o := range of {
+		out = append(out, o.tool)
+	}
+	return out
 }
 
 func makeTool(s *server, a Allowed, card Card, name string) tool.Tool {
@@ -76,19 +121,13 @@ func makeTool(s *server, a Allowed, card Card, name string) tool.Tool {
 		Name: name, Kind: "mcp", Title: cmp.Or(a.Title, tool.Humanize(oneLine(a.Name))), Description: card.Description, Schema: card.Schema,
 		Labels: a.Labels, Confirm: a.Confirm, Dedupe: a.Dedupe, Timeout: a.Timeout, Effect: cmp.Or(a.Effect, tool.Unsafe),
 	}
-	t.Runner = &runner{server: s, name: a.Name, offered: name, effect: t.Effect, secrets: s.cfg.credentials()}
+	t.Runner = &runner{server: s, name: a.Name, pin: card.Digest(), offered: name, effect: t.Effect, secrets: s.cfg.credentials()}
 	t.Digest = tool.Digest(&t, append([]string{"mcp", s.cfg.Name, a.Name, card.Digest()}, s.cfg.identity()...)...)
 	return t
 }
 
 // Pinned are the tools that have a pin, whether quarantined now or not.
-func (f *Fleet) Pinned() []tool.Tool {
-	var out []tool.Tool
-	for _, o := range f.tools {
-		out = append(out, o.tool)
-	}
-	return out
-}
+func (f *Fleet) Pinned() []tool.Tool { return all(f.pinned()) }
 
 // Tools are those that are offered now.
 func (f *Fleet) Tools() []tool.Tool {
@@ -97,7 +136,7 @@ func (f *Fleet) Tools() []tool.Tool {
 		held[s] = s.quarantine()
 	}
 	var out []tool.Tool
-	for _, o := range f.tools {
+	for _, o := range f.pinned() {
 		if held[o.server][o.remote] == "" {
 			out = append(out, o.tool)
 		}

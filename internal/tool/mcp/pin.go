@@ -76,7 +76,7 @@ func (f *Fleet) Check(ctx context.Context) (held []Quarantine, problems []error)
 			continue
 		}
 		for _, a := range s.cfg.Allow {
-			if r := s.judge(lists[i], a.Name); r != "" {
+			if r := s.judge(&lists[i], a.Name); r != "" {
 				held = append(held, Quarantine{s.cfg.Name, a.Name, r})
 			}
 		}

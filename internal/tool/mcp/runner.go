@@ -22,6 +22,7 @@ var _ tool.Runner = (*runner)(nil)
 type runner struct {
 	server  *server
 	name    string // the server's
+	pin     string // digest of the card that the model has seen
 	offered string // for the log
 	effect  tool.Effect
 	secrets []string
@@ -68,7 +69,7 @@ func (r *runner) acquire(ctx context.Context) (*session, *tool.Result) {
 		wait, cancel = context.WithTimeout(ctx, left-min(left/5, time.Second))
 		defer cancel()
 	}
-	sess, reason, err := r.server.acquire(wait, r.name)
+	sess, reason, err := r.server.acquire(wait, r.name, r.pin)
 	var res tool.Result
 	switch {
 	case ctx.Err() != nil:

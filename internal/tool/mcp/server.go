@@ -45,6 +45,8 @@ type server struct {
 	fresh, down bool
 	moved       chan struct{} // closed when one of these changes
 	held        map[string]Reason
+	// seen is the newest list that was compared; nil before the first.
+	seen *listed
 }
 
 func newServer(cfg Server, lock Lock, log *slog.Logger, m *metrics) *server {
@@ -53,17 +55,8 @@ func newServer(cfg Server, lock Lock, log *slog.Logger, m *metrics) *server {
 		moved: make(chan struct{}), held: map[string]Reason{},
 	}
 	s.dial = s.dialReal
-	for _, a := range cfg.Allow {
-		card, ok := lock.Card(cfg.Name, a.Name)
-		switch {
-		case !ok:
-			s.held[a.Name] = Unpinned
-		case card.compiles() != nil:
-			s.held[a.Name], s.broken[a.Name] = Invalid, true
-		default:
-			s.pins[a.Name] = card.Digest()
-		}
-	}
+	s.pins, s.broken = cfg.pinned(lock)
+	s.held = s.compare()
 	for _, r := range s.held {
 		m.caught.WithLabelValues(cfg.Name, string(r)).Inc()
 	}
@@ -71,21 +64,61 @@ func newServer(cfg Server, lock Lock, log *slog.Logger, m *metrics) *server {
 	return s
 }
 
-// listed compares the session's list with the pins.
-func (s *server) listed(ctx context.Context, sess *session, onChange func()) {
+// pinned are the pins of the allowed tools: digests by remote name, and those
+// that can't be tools.
+func (c Server) pinned(lock Lock) (pins map[string]string, broken map[string]bool) {
+	pins, broken = map[string]string{}, map[string]bool{}
+	for _, a := range c.Allow {
+		switch card, ok := lock.Card(c.Name, a.Name); {
+		case !ok:
+		case card.compiles() != nil:
+			broken[a.Name] = true
+		default:
+			pins[a.Name] = card.Digest()
+		}
+	}
+	return pins, broken
+}
+
+// compare is what is quarantined by the newest list; before the first, by the
+// pins alone. s.mu is held, or nobody else has s yet.
+func (s *server) compare() map[string]Reason {
 	held := map[string]Reason{}
 	for _, a := range s.cfg.Allow {
-		if r := s.judge(sess.list, a.Name); r != "" {
+		if r := s.judge(s.seen, a.Name); r != "" {
 			held[a.Name] = r
 		}
 	}
-	var before map[string]Reason
+	return held
+}
+
+// repin replaces the pins.
+func (s *server) repin(pins map[string]string, broken map[string]bool) {
 	s.set(func() {
+		before := s.held
+		s.pins, s.broken = pins, broken
+		s.held = s.compare()
+		s.metrics.quarantined.WithLabelValues(s.cfg.Name).Set(float64(len(s.held)))
+		for name, r := range s.held {
+			if r != before[name] {
+				s.metrics.caught.WithLabelValues(s.cfg.Name, string(r)).Inc()
+			}
+		}
+	})
+}
+
+// listed compares the session's list with the pins.
+func (s *server) listed(ctx context.Context, sess *session, onChange func()) {
+	list := sess.list
+	var before, held map[string]Reason
+	s.set(func() {
+		s.seen = &list
+		held = s.compare()
 		before, s.held = s.held, held
+		s.metrics.quarantined.WithLabelValues(s.cfg.Name).Set(float64(len(held)))
 		// What has changed while it was compared is compared again.
 		s.sess, s.fresh, s.down = sess, len(sess.changed) == 0, false
 	})
-	s.metrics.quarantined.WithLabelValues(s.cfg.Name).Set(float64(len(held)))
 	if maps.Equal(before, held) {
 		return
 	}
@@ -98,9 +131,18 @@ func (s *server) listed(ctx context.Context, sess *session, onChange func()) {
 	onChange()
 }
 
-func (s *server) judge(l listed, name string) Reason {
-	card, ok := l.cards[name]
+func (s *server) judge(l *listed, name string) Reason {
 	pin, pinned := s.pins[name]
+	if l == nil {
+		switch {
+		case s.broken[name]:
+			return Invalid
+		case !pinned:
+			return Unpinned
+		}
+		return ""
+	}
+	card, ok := l.cards[name]
 	switch {
 	case l.wrong[name] != nil, s.broken[name]:
 		return Invalid
@@ -133,11 +175,14 @@ func (s *server) quarantine() map[string]Reason {
 // acquire gives the session for one call of a tool with that pin, when its list
 // is known. It waits for one that is being opened, until ctx ends; errDown is a
 // server that is away. reason is why the tool can't be called.
-func (s *server) acquire(ctx context.Context, name string) (sess *session, reason Reason, err error) {
+func (s *server) acquire(ctx context.Context, name, pin string) (sess *session, reason Reason, err error) {
 	for {
 		s.mu.Lock()
 		sess, reason, moved := s.sess, s.held[name], s.moved
 		ready, down := s.fresh, s.down
+		if reason == "" && s.pins[name] != pin {
+			reason = Changed // pinned anew since the caller's turn began
+		}
 		s.mu.Unlock()
 		switch {
 		case ready:
