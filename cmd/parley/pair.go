@@ -13,13 +13,18 @@ import (
 	"github.com/parley-bot/parley/internal/app"
 )
 
+// banRisk is told before the first code, when another account can still be
+// taken.
+const banRisk = "WhatsApp can ban an account that a program such as this one uses: link one that may be lost."
+
 func newPair(streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pair CHANNEL",
 		Short: "Link a WhatsApp Web channel to an account",
 		Long: "Shows a QR code to scan with the phone (WhatsApp: Settings, Linked devices, Link a device), a new one when it\n" +
 			"runs out, until the device is linked. With --phone it is a code of eight characters to type into that phone\n" +
-			"instead (Link with phone number). A daemon may go on running: it connects by itself a few seconds later.",
+			"instead (Link with phone number). A daemon may go on running: it connects by itself a few seconds later.\n\n" +
+			banRisk,
 		Example: "  parley pair wa_web\n  parley pair wa_web --png code.png\n  parley pair wa_web --phone +15551234567",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,8 +55,9 @@ func pair(cmd *cobra.Command, channel, phone, png string) error {
 	var failed error
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
+	show := warned(cmd.ErrOrStderr(), func(code string) error { return showCode(out, code, phone, png) })
 	err = bot.Pair(ctx, channel, phone, func(code string) {
-		if err := showCode(out, code, phone, png); err != nil {
+		if err := show(code); err != nil {
 			failed = err
 			cancel()
 		}
@@ -70,6 +76,18 @@ func pair(cmd *cobra.Command, channel, phone, png string) error {
 		_ = os.Remove(png) // whoever finds it later can't use it
 	}
 	return errors.Join(err, bot.Close(context.WithoutCancel(cmd.Context())))
+}
+
+// warned is show, with the risk told before the first code.
+func warned(out io.Writer, show func(code string) error) func(code string) error {
+	told := false
+	return func(code string) error {
+		if !told {
+			fmt.Fprintln(out, banRisk)
+			told = true
+		}
+		return show(code)
+	}
 }
 
 // showCode shows what the phone has to see, or to be typed.

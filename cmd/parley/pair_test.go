@@ -46,6 +46,24 @@ func TestPair_Shows(t *testing.T) {
 	}
 }
 
+// Before the first code, and only then, the risk to the account is told.
+func TestPair_TellsTheRiskOnce(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	show := warned(&out, func(code string) error {
+		out.WriteString(code + "\n")
+		return nil
+	})
+	for _, c := range []string{"one", "two"} {
+		if err := show(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := banRisk + "\none\ntwo\n"; out.String() != want || !strings.Contains(banRisk, "ban") {
+		t.Errorf("shown is %q", out.String())
+	}
+}
+
 func TestPair_WrongUse(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "parley.yaml")
