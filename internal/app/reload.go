@@ -84,7 +84,7 @@ func (a *App) Reload(ctx context.Context) (restart []string, err error) {
 	a.reloads.files = slices.Concat(files, next.tools.files())
 	a.reloads.good.Set(1)
 	a.reloads.when.SetToCurrentTime()
-	restart = needRestart(config.Changed(a.reloads.begun, cfg))
+	restart = a.needRestart(config.Changed(a.reloads.begun, cfg))
 	a.log.Info("configuration read again", "tools", next.tools.registry.Len())
 	if len(restart) > 0 {
 		a.log.Warn("changes of the configuration need a restart", "keys", restart)
@@ -130,13 +130,16 @@ func (a *App) retire(old []*brain) {
 // needRestart picks from changed keys those that a reload doesn't reach, or not
 // everywhere: the web chat has its title and the longest message from when it
 // was made.
-func needRestart(changed []string) (out []string) {
+func (b *Bot) needRestart(changed []string) (out []string) {
 	for _, key := range changed {
 		section, _, _ := strings.Cut(key, ".")
 		switch section {
 		case "model", "tools", "data", "fetch", "secrets", "locale", "loop", "confirm":
 			continue
 		case "bot", "limits", "audit":
+			if key == "bot.lang" && b.describesCommands() {
+				break
+			}
 			if !slices.Contains([]string{"bot.name", "limits.message_bytes", "audit.file", "audit.webhook"}, key) {
 				continue
 			}
@@ -144,6 +147,12 @@ func needRestart(changed []string) (out []string) {
 		out = append(out, key)
 	}
 	return out
+}
+
+// describesCommands tells whether a channel has told its platform of the
+// commands, in the bot's language.
+func (b *Bot) describesCommands() bool {
+	return slices.ContainsFunc(b.adapters, func(in instance) bool { return in.kind == "telegram" })
 }
 
 // files are what the bot was made from.

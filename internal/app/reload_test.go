@@ -253,6 +253,15 @@ func TestReload_NamesWhatNeedsARestart(t *testing.T) {
 	}
 }
 
+// Telegram was told of the commands in the language that the bot began with.
+func TestReload_LanguageOfTelegramsCommandsNeedsARestart(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string][]string{"telegram": {"bot.lang"}, "webchat": nil} {
+		b := &Bot{adapters: []instance{{name: "a", kind: kind}}}
+		same(t, want, b.needRestart([]string{"bot.lang", "bot.persona"}))
+	}
+}
+
 // What the rest of the bot goes by is new at once: texts, limits, words.
 func TestReload_ChangesWhatMessagesAreTakenBy(t *testing.T) {
 	t.Parallel()
