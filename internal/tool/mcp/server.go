@@ -66,10 +66,10 @@ func newServer(cfg Server, lock Lock, log *slog.Logger, m *metrics) *server {
 
 // pinned are the pins of the allowed tools: digests by remote name, and those
 // that can't be tools.
-func (c Server) pinned(lock Lock) (pins map[string]string, broken map[string]bool) {
+func (s Server) pinned(lock Lock) (pins map[string]string, broken map[string]bool) {
 	pins, broken = map[string]string{}, map[string]bool{}
-	for _, a := range c.Allow {
-		switch card, ok := lock.Card(c.Name, a.Name); {
+	for _, a := range s.Allow {
+		switch card, ok := lock.Card(s.Name, a.Name); {
 		case !ok:
 		case card.compiles() != nil:
 			broken[a.Name] = true
