@@ -388,10 +388,23 @@ func (c *checker) channels() {
 			ch.seen = new(reflect.Value)
 			c.rep.merge(c.opts.Channel(c.cfg, ch))
 		}
+		c.unknown(ch)
 	}
 	for _, key := range sortedKeys(c.cfg.Secrets) {
 		if c.cfg.Secrets[key].Empty() && !c.has("secrets."+key+"_file") {
 			c.badf(problem.Missing, "secrets."+key, "is empty")
 		}
+	}
+}
+
+// unknown refuses what would let in people whom the file seems to keep out, or
+// the other way round.
+func (c *checker) unknown(ch Channel) {
+	path := "channels." + ch.Name
+	switch {
+	case ch.Unknown == "answer" && ch.Allow != nil:
+		c.badf(problem.Conflict, path+".unknown", "answer contradicts %s.allow, which answers only those it lists; leave out allow to answer everybody, or unknown to ignore the others", path)
+	case ch.Unknown == "ignore" && ch.Allow == nil && !c.has(path+".allow"):
+		c.badf(problem.Conflict, path+".unknown", "ignore needs %s.allow, which lists who is answered; without it everybody is: add allow, or leave out unknown", path)
 	}
 }

@@ -83,6 +83,8 @@ func onlyTold() []string {
 		"audit",                      // that secret goes with url is told in words
 		"header",                     // the form of a name
 		"sql tool",                   // what is under data
+		// Which keys go together:
+		"everybody answered in spite of allow", "others ignored without allow",
 	}
 }
 

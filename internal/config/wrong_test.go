@@ -117,6 +117,8 @@ func wrongs() [][2]string {
 		{"channel of a later build", model + "channels: {telegram: {token: x}}\n"},
 		{"channel without a kind", model + "channels: {web: }\n"},
 		{"channel name", model + "channels: {\"a b\": {kind: webchat}}\n"},
+		{"everybody answered in spite of allow", model + "channels: {web: {kind: webchat, allow: [a], unknown: answer}}\n"},
+		{"others ignored without allow", model + "channels: {web: {kind: webchat, unknown: ignore}}\n"},
 		{"channel groups", model + "channels: {web: {kind: webchat, groups: {reply_to: always}, allow: me}}\n"},
 		{"locale", model + "locale: {en: {ai: [x]}, \"no such\": {}}\n"},
 		{"texts", model + "loop: {max_steps: 0}\nlocale:\n  en: {ai: {eror: x, error: \"{tool} failed\", tools: {confirm: \"\"}}}\n  en-us: {ai.error: x}\n  en-US: {ai.error: y}\n"},
