@@ -35,6 +35,9 @@ type Adapter struct {
 	sent   *sentBox
 	conn   atomic.Pointer[connection] // the one that is up, or nil
 
+	// deciding is held while a received message is looked up and decrypted.
+	deciding chan struct{}
+
 	mu   sync.Mutex
 	link channels.Link
 	// removed is set while the state says why WhatsApp removed the device;
@@ -53,7 +56,8 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 	}
 	a := &Adapter{
 		cfg: cfg, deps: deps, log: deps.Log, state: deps.Host.State(), now: time.Now, rest: rest,
-		link: channels.Link{State: channels.LinkConnecting, Detail: "not started"},
+		link:     channels.Link{State: channels.LinkConnecting, Detail: "not started"},
+		deciding: make(chan struct{}, 1),
 	}
 	hardenSignal()
 	a.people = newPeople(a.state)
@@ -104,6 +108,9 @@ func (a *Adapter) client(d device) *whatsmeow.Client {
 	cli.DisableLoginAutoReconnect = true
 	cli.SynchronousAck = true
 	cli.EnableDecryptedEventBuffer = true
+	if _, ours := d.EventBuffer.(buffer); !ours {
+		d.EventBuffer = buffer{d.EventBuffer, a.deciding}
+	}
 	cli.ManualHistorySyncDownload = true // of no use here, and large
 	cli.GetMessageForRetry = a.sent.forRetry
 	cli.GetClientPayload = d.payload(a.cfg.DeviceName)
