@@ -33,6 +33,9 @@ func openConfig(cmd *cobra.Command, opened func(file string)) (*config.Config, e
 	if err != nil {
 		return nil, err
 	}
+	if path == "" && cmd.Flags().Changed("config") {
+		return nil, usageError{errors.New("-c names no file: it is empty (a variable that isn't set?)")}
+	}
 	if path != "" {
 		return readConfig(cmd, path, opened)
 	}

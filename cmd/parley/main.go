@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
@@ -33,7 +34,11 @@ var (
 )
 
 func main() {
+	// Libraries write there what servers sent them, which may hold a secret:
+	// net/http does with bytes that come unasked. Ours goes to slog.
+	log.SetOutput(io.Discard)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends what doesn't heed the first
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -85,7 +90,7 @@ func newRoot(s streams) *cobra.Command {
 	})
 	for _, c := range []func(streams) *cobra.Command{
 		newServe, newChat, newCheck, newTools, newInit, newSchema, newVersion, newMigrate,
-		newConfirmations, newChats, newAudit, newOutbox, newWebhooks, newPair, newHealth, newMCP,
+		newConfirmations, newChats, newAudit, newOutbox, newSenders, newWebhooks, newPair, newHealth, newMCP,
 	} {
 		cmd := c(s)
 		checkArgs(cmd)

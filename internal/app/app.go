@@ -13,6 +13,7 @@ import (
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/audit"
+	"github.com/parley-bot/parley/internal/control"
 	"github.com/parley-bot/parley/internal/dispatch"
 	"github.com/parley-bot/parley/internal/httpserver"
 	"github.com/parley-bot/parley/internal/inbox"
@@ -43,6 +44,7 @@ type App struct {
 
 	cancel  context.CancelFunc // ends channels and helpers
 	running sync.WaitGroup
+	control *control.Server // nil: not to be reached by commands
 	served  chan error
 	stop    sync.Once
 	stopped error
@@ -246,6 +248,7 @@ func (a *App) Start(ctx context.Context) error {
 	if a.opts.Watch && a.opts.Load != nil {
 		a.watchFiles(work)
 	}
+	a.listen(work)
 	if a.opts.GiveBack {
 		a.running.Go(func() { a.rest(work) })
 	}
@@ -275,6 +278,32 @@ func (a *App) Stop(ctx context.Context) error {
 	return a.stopped
 }
 
+// stragglers is what parts get to end once the time of a stop is over.
+const stragglers = time.Second
+
+// wait waits for what runs. A channel that doesn't heed its end must not keep
+// the process.
+func (a *App) wait(ctx context.Context) error {
+	ended := make(chan struct{})
+	go func() {
+		a.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(stragglers)
+	defer timer.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-timer.C:
+		return errors.New("a part of the daemon hasn't ended in time: the process ends without it")
+	}
+}
+
 func (a *App) shutdown(ctx context.Context) error {
 	var errs []error
 	if a.server != nil {
@@ -284,10 +313,13 @@ func (a *App) shutdown(ctx context.Context) error {
 	if a.server != nil {
 		errs = append(errs, a.server.Stop(ctx))
 	}
+	if a.control != nil {
+		errs = append(errs, a.control.Stop(ctx))
+	}
 	if a.cancel != nil {
 		a.cancel()
 	}
-	a.running.Wait()
+	errs = append(errs, a.wait(ctx))
 	for _, s := range a.sinks {
 		errs = append(errs, s.Close())
 	}

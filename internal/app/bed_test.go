@@ -31,11 +31,12 @@ type bed struct {
 	yaml  string
 	logs  *logs
 
-	groups config.Groups
-	allow  []string
-	chat   channels.Chat
-	user   channels.User
-	app    *App
+	groups  config.Groups
+	allow   []string
+	unknown string // of the channel
+	chat    channels.Chat
+	user    channels.User
+	app     *App
 
 	commits *commits
 	wrap    func(store.DB) store.DB
@@ -154,6 +155,7 @@ func (b *bed) build() (*Bot, error) {
 	}
 	for i := range bot.adapters {
 		bot.adapters[i].cfg.Groups, bot.adapters[i].cfg.Allow = b.groups, b.allow
+		bot.adapters[i].cfg.Unknown = b.unknown
 	}
 	return bot, nil
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"go.yaml.in/yaml/v4"
 
@@ -50,7 +51,9 @@ func (s source) open(name string) (fs.File, error) {
 	if s.fsys != nil {
 		return s.fsys.Open(name)
 	}
-	return os.Open(name) // #nosec G304 -- the operator names the file
+	// Without O_NONBLOCK a named pipe that nobody writes to would hold the
+	// program for ever; so it reads as empty.
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // #nosec G304 -- the operator names the file
 }
 
 // read reads a file of limit bytes at the most.

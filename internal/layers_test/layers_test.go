@@ -26,7 +26,7 @@ func layers() [][]string {
 		{
 			"channels/telegram", "channels/discord", "channels/whatsappcloud", "channels/whatsappweb", "channels/twilio",
 			"channels/webchat", "channels/console", "channels/channeltest",
-			"internal/store", "internal/httpserver", "internal/config", "internal/metrics", "internal/watch",
+			"internal/store", "internal/httpserver", "internal/control", "internal/config", "internal/metrics", "internal/watch",
 		},
 		{"internal/inbox", "internal/dispatch", "internal/turn", "internal/outbox"},
 		{"internal/llm", "internal/tool", "internal/confirm", "internal/render", "internal/ledger", "internal/audit"},

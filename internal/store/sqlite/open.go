@@ -80,6 +80,7 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err := db.takeLock(); err != nil {
 		return nil, err
 	}
+	ownerOnly(path)
 	if err := db.open(ctx); err != nil {
 		return nil, errors.Join(numbered(fmt.Errorf("opening database %s: %w", path, explain(err))), db.lock.Unlock())
 	}
@@ -99,6 +100,15 @@ func checkFolder(path string, unsafeFS bool) error {
 		return problem.StoreNetworkFS.Errorf("data folder %s is on a network file system (%s), where SQLite's locks can't be trusted: use a local disk, or set store.unsafe_fs", dir, name)
 	}
 	return nil
+}
+
+// ownerOnly makes a new file that only its owner may read: it holds what people
+// wrote. SQLite gives the files beside it the same mode. Whatever goes wrong
+// opening the file tells.
+func ownerOnly(path string) {
+	if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err == nil {
+		_ = f.Close()
+	}
 }
 
 func (db *DB) takeLock() error {
