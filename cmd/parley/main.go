@@ -89,7 +89,7 @@ func newRoot(s streams) *cobra.Command {
 		return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	for _, c := range []func(streams) *cobra.Command{
-		newServe, newChat, newCheck, newTools, newInit, newSchema, newVersion, newMigrate,
+		newServe, newChat, newCheck, newTools, newInit, newSchema, newVersion, newMigrate, newBackup,
 		newConfirmations, newChats, newAudit, newOutbox, newSenders, newWebhooks, newPair, newHealth, newMCP,
 	} {
 		cmd := c(s)

@@ -25,7 +25,7 @@ func cannotRun() map[string]string {
 		"OPENAI_API_KEY=sk-… ":     "as parley serve",
 		"curl -X POST -H":          "needs a daemon with an admin token: tested in internal/app",
 		"parley senders":           "needs a bot that gave a code: tested in internal/app",
-		"sqlite3 ":                 "a program that needn't be installed",
+		"parley backup ":           "needs the database of a bot that ran: tested in cmd/parley",
 		"parley webhooks list":     "calls the platforms: tested against their fakes in internal/app",
 		"parley webhooks register": "as above",
 		"parley webhooks delete":   "as above",

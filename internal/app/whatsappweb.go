@@ -19,7 +19,7 @@ func newWhatsAppWeb(c config.Channel, env channelEnv) (channels.Adapter, error) 
 	if err := c.Decode(&cfg); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(DataDir(env.cfg), "whatsapp-"+c.Name+".db")
+	path := filepath.Join(DataDir(env.cfg), whatsAppFile+c.Name+".db")
 	a, err := whatsappweb.New(cfg, whatsappweb.Deps{
 		Host: env.host, Log: env.log, Name: c.Name, Transport: env.opts.Transport,
 		Open: func(ctx context.Context) (whatsappweb.Store, error) {
