@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evanw/esbuild/pkg/api"
+
 	"github.com/parley-bot/parley/internal/tool"
 )
 
@@ -178,7 +180,7 @@ func template(text string) string {
 // nobody wrote.
 func (w *exprWriter) place(e *Error) *Error {
 	if e.Line < 1 || e.Line > len(w.owners) || w.owners[e.Line-1].key == "" {
-		return e
+		return w.culprit(e)
 	}
 	o := w.owners[e.Line-1]
 	out := &Error{File: "tools." + o.key, Message: e.Message}
@@ -195,6 +197,31 @@ func (w *exprWriter) place(e *Error) *Error {
 	out.File, out.Line, out.Column = o.code.Place(line, cmp.Or(column, 1))
 	out.Message = "tools." + o.key + ": " + e.Message
 	return out
+}
+
+// culprit finds the expression that doesn't end, such as an open template, so
+// that the mistake was met in lines that are nobody's.
+func (w *exprWriter) culprit(e *Error) *Error {
+	for _, o := range w.owners {
+		if o.line != 1 {
+			continue
+		}
+		r := api.Transform("(\n"+o.code.Text+"\n)", api.TransformOptions{Loader: api.LoaderTS, LogLevel: api.LogLevelSilent})
+		if len(r.Errors) == 0 {
+			continue
+		}
+		out := &Error{File: "tools." + o.key, Message: r.Errors[0].Text}
+		if o.code.Place != nil {
+			line, column := 1, 1
+			if at := r.Errors[0].Location; at != nil && at.Line >= 2 && at.Line-1 <= strings.Count(o.code.Text, "\n")+1 {
+				line, column = at.Line-1, at.Column+1
+			}
+			out.File, out.Line, out.Column = o.code.Place(line, column)
+			out.Message = "tools." + o.key + ": " + out.Message
+		}
+		return out
+	}
+	return e
 }
 
 // placed applies place to each part of an error that has one.

@@ -129,6 +129,9 @@ func TestExpressions_BrokenOnesAreNamed(t *testing.T) {
 		"one line":        {Expr{ConfirmWhen: at("args.total > > 5", 7, 20)}, "parley.yaml:7:33: tools.a.confirm_when: "},
 		"its end":         {Expr{ConfirmLines: at("[1,\n2", 7, 20)}, "parley.yaml:8:"},
 		"second line":     {Expr{ConfirmMessage: at("`x` +\n  ] args", 3, 5)}, "parley.yaml:4:3: tools.a.confirm_message: "},
+		"open template":   {Expr{ConfirmLines: at("[`x", 7, 20)}, "parley.yaml:7:"},
+		"open comment":    {Expr{ConfirmWhen: at("true /* why", 7, 20)}, "parley.yaml:7:"},
+		"open of no file": {Expr{ConfirmLines: Code{Text: "[`x"}}, "tools.a.confirm_lines: "},
 		"the result":      {Expr{Result: at("body..x", 9, 9)}, "parley.yaml:9:14: tools.a.result: "},
 	} {
 		_, _, err := Expressions(t.Context(), map[string]Expr{"a": tc.e, "b": {ConfirmWhen: Code{Text: "true"}}}, Options{})
