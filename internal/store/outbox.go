@@ -135,7 +135,12 @@ func (s *Store) Next(ctx context.Context, chatKey string) (outbox.Entry, bool, t
 	return n.e, n.ok, n.due, err
 }
 
-const qOutSent = `UPDATE outbox SET state='sent', payload=NULL, platform_id=?3, updated_at=?4 WHERE chat=?1 AND seq=?2 AND state='sending' RETURNING wait`
+const (
+	qOutSent = `UPDATE outbox SET state='sent', payload=NULL, platform_id=?3, updated_at=?4 WHERE chat=?1 AND seq=?2 AND state='sending' RETURNING wait`
+	// A question whose chat was forgotten while it was on its way: its edit
+	// needs the id.
+	qOutGone = `UPDATE outbox SET state='sent', platform_id=?3, updated_at=?4 WHERE chat=?1 AND seq=?2 AND state='forgotten'`
+)
 
 // Sent is T8.
 func (s *Store) Sent(ctx context.Context, e outbox.Entry, r channels.Receipt) (outbox.Entry, bool, error) {
@@ -165,6 +170,9 @@ func (c *chat) sent(tx Tx, now time.Time, e outbox.Entry, id channels.MessageID)
 		return fmt.Errorf("marking entry as sent: %w", err)
 	}
 	if !ok {
+		if _, err := tx.Exec(qOutGone, e.ChatKey, e.Seq, string(id), ms(now)); err != nil {
+			return fmt.Errorf("marking forgotten entry as sent: %w", err)
+		}
 		return c.pass(tx)
 	}
 	if token != "" {
@@ -176,6 +184,9 @@ func (c *chat) sent(tx Tx, now time.Time, e outbox.Entry, id channels.MessageID)
 	entry := channels.LogEntry{N: c.log, ID: id, From: channels.FromBot, Text: e.Part.Text, Buttons: e.Part.Buttons, EditOf: e.Target}
 	if e.Part.Plain != "" {
 		entry.Text = e.Part.Plain
+	}
+	if token == forgottenEntry {
+		entry.Text = ""
 	}
 	if e.Kind == outbox.Finish && id != e.Target {
 		entry.EditOf = "" // there was nothing to edit: it is a message of its own

@@ -212,10 +212,22 @@ func (s *Store) Result(ctx context.Context, l lease.Lane, r turn.Result) error {
 	return err
 }
 
-// Late keeps a result that came after its lane was lost.
+// Late keeps a result that came after its lane was lost. That of a turn which
+// is no longer there is of a forgotten chat.
 func (s *Store) Late(ctx context.Context, key string, e audit.Event) error {
 	_, err := write(ctx, s, key, func(tx Tx, _ time.Time) (none, error) {
-		return none{}, addEvent(tx, e.ChatKey, e)
+		filed := e.ChatKey
+		if e.Turn != "" {
+			var id string
+			there, err := tx.Row(`SELECT id FROM turn WHERE id=?1`, []any{e.Turn}, &id)
+			if err != nil {
+				return none{}, fmt.Errorf("reading turn: %w", err)
+			}
+			if !there {
+				e = tombstone(e)
+			}
+		}
+		return none{}, addEvent(tx, filed, e)
 	})
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ func TestSQLite(t *testing.T) {
 			Store:   s.store,
 			Advance: func(d time.Duration) { s.clock.offset.Add(int64(d)) },
 			Reopen:  s.reopen,
+			Holding: s.holding,
 		}
 	})
 }
@@ -87,6 +89,38 @@ func (s *suite) reopen(crash bool) *store.Store {
 		}
 	}
 	return s.store
+}
+
+// holding looks through every column of every table.
+func (s *suite) holding(text string) (tables []string) {
+	s.t.Helper()
+	err := s.db.Read(s.t.Context(), func(tx store.Tx) error {
+		var looks [][2]string
+		err := tx.Rows(`SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type='table' ORDER BY m.name`, nil, func(scan func(...any) error) error {
+			var l [2]string
+			err := scan(&l[0], &l[1])
+			looks = append(looks, l)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, l := range looks {
+			var n int
+			query := fmt.Sprintf(`SELECT count(*) FROM %q WHERE instr(CAST(%q AS TEXT), ?1)>0`, l[0], l[1])
+			if _, err := tx.Row(query, []any{text}, &n); err != nil {
+				return err
+			}
+			if n > 0 && !slices.Contains(tables, l[0]) {
+				tables = append(tables, l[0])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.t.Fatalf("looking for %q: %v", text, err)
+	}
+	return tables
 }
 
 func copyFile(t *testing.T, from, to string) {

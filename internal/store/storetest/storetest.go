@@ -18,13 +18,15 @@ type Opened struct {
 	// after a kill -9 where crash is true. As the program does after an
 	// unclean stop, it then counts the crash.
 	Reopen func(crash bool) *store.Store
+	// Holding names the tables, in order, that hold a text anywhere.
+	Holding func(text string) []string
 }
 
 // Run runs the suite. open makes a new, empty database for each test and sees
 // to its end.
 func Run(t *testing.T, open func(t *testing.T) Opened) {
 	for _, group := range [][]test{
-		acceptTests(), answerTests(), groupTests(), raceTests(), commandTests(), turnTests(), stepTests(),
+		acceptTests(), answerTests(), groupTests(), raceTests(), commandTests(), forgetTests(), turnTests(), stepTests(),
 		outboxTests(), draftTests(), deliveryTests(), questionTests(), senderTests(), expiryTests(), restartTests(), keepTests(), cleanTests(), modelTests(),
 	} {
 		for _, tt := range group {
