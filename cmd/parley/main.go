@@ -89,7 +89,7 @@ func newRoot(s streams) *cobra.Command {
 		return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	for _, c := range []func(streams) *cobra.Command{
-		newServe, newChat, newCheck, newTools, newInit, newSchema, newVersion, newMigrate, newBackup,
+		newServe, newChat, newCheck, newTools, newInit, newSchema, newVersion, newMigrate, newBackup, newExport,
 		newConfirmations, newChats, newAudit, newOutbox, newSenders, newWebhooks, newPair, newHealth, newMCP,
 	} {
 		cmd := c(s)
