@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log" //nolint:depguard // to silence what libraries write to it
 	"os"
 	"os/signal"
 	"strings"
@@ -90,7 +90,7 @@ func newRoot(s streams) *cobra.Command {
 	})
 	for _, c := range []func(streams) *cobra.Command{
 		newServe, newChat, newCheck, newTools, newInit, newSchema, newVersion, newMigrate, newBackup, newExport,
-		newConfirmations, newChats, newAudit, newOutbox, newSenders, newWebhooks, newPair, newHealth, newMCP,
+		newConfirmations, newChats, newAudit, newOutbox, newSenders, newForget, newWebhooks, newPair, newHealth, newMCP,
 	} {
 		cmd := c(s)
 		checkArgs(cmd)

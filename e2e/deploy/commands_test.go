@@ -24,6 +24,7 @@ func cannotRun() map[string]string {
 		"parley serve":             "goes on until it is told to end: daemon_test.go, and e2e/platforms from an empty folder",
 		"OPENAI_API_KEY=sk-… ":     "as parley serve",
 		"curl -X POST -H":          "needs a daemon with an admin token: tested in internal/app",
+		"parley forget":            "needs a chat: tested in internal/app",
 		"parley senders":           "needs a bot that gave a code: tested in internal/app",
 		"parley backup ":           "needs the database of a bot that ran: tested in cmd/parley",
 		"parley webhooks list":     "calls the platforms: tested against their fakes in internal/app",

@@ -29,7 +29,41 @@ func Operate(ctx context.Context, cfg *config.Config, fn func(control.Operations
 		return err
 	}
 	s := store.New(db)
-	return errors.Join(fn(s), s.Close())
+	return errors.Join(fn(atRest{s}), s.Close())
+}
+
+// atRest are the operations on a store that no daemon has.
+type atRest struct{ *store.Store }
+
+func (s atRest) ForgetChat(ctx context.Context, chat string) (known bool, err error) {
+	f, err := s.Forget(ctx, chat)
+	return f.Channel != "", err
+}
+
+// live are those of the running bot.
+type live struct {
+	*store.Store
+	a *App
+}
+
+// ForgetChat ends what is under way in the chat, too.
+func (l live) ForgetChat(ctx context.Context, chat string) (known bool, err error) {
+	f, err := l.Forget(ctx, chat)
+	if err != nil {
+		return false, err
+	}
+	for _, lane := range f.Cut {
+		l.a.dispatcher.Cut(lane)
+	}
+	for _, r := range f.Resolved {
+		l.a.inbox.Ended(r.Tool, r.Outcome, r.Waited)
+	}
+	if f.Speak {
+		l.a.outbox.Wake(f.Channel, chat)
+	}
+	l.a.hub.grew(chat)
+	l.a.wakeAudit()
+	return f.Channel != "", nil
 }
 
 // listen opens the socket for commands. Without it the daemon works as well;
@@ -37,7 +71,7 @@ func Operate(ctx context.Context, cfg *config.Config, fn func(control.Operations
 func (a *App) listen(ctx context.Context) {
 	path, err := sqlitePath(a.cfg)
 	if err == nil {
-		a.control, err = control.Listen(ctx, path, a.st)
+		a.control, err = control.Listen(ctx, path, live{a.st, a})
 	}
 	if err != nil {
 		a.log.Warn("commands that change the store can't reach this process", "err", err)

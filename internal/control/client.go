@@ -60,6 +60,12 @@ func (c *Client) PutOut(ctx context.Context, channel string, user channels.UserI
 	return a.Found, err
 }
 
+// ForgetChat implements Operations.
+func (c *Client) ForgetChat(ctx context.Context, chat string) (known bool, err error) {
+	o, err := post(ctx, c, forgetPath, oblivion{Chat: chat})
+	return o.Known, err
+}
+
 func post[T any](ctx context.Context, c *Client, path string, in T) (out T, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {

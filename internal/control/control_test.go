@@ -26,6 +26,10 @@ func (f fakeOps) PutOut(_ context.Context, channel string, user channels.UserID)
 	return channel == "tg" && user == "u", f.err
 }
 
+func (f fakeOps) ForgetChat(_ context.Context, chat string) (bool, error) {
+	return chat == "tg:1", f.err
+}
+
 func listen(t *testing.T, database string, ops Operations) {
 	t.Helper()
 	s, err := Listen(t.Context(), database, ops)
@@ -80,6 +84,21 @@ func TestOperations_OverTheSocket(t *testing.T) {
 	}
 	if found, err := c.PutOut(t.Context(), "tg", "u"); err != nil || !found {
 		t.Errorf("put out: %v %v", found, err)
+	}
+}
+
+func TestForget_OverTheSocket(t *testing.T) {
+	t.Parallel()
+	database := filepath.Join(t.TempDir(), "p.db")
+	listen(t, database, fakeOps{})
+	c, err := Dial(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for chat, want := range map[string]bool{"tg:1": true, "tg:2": false} {
+		if known, err := c.ForgetChat(t.Context(), chat); err != nil || known != want {
+			t.Errorf("%s: %v %v", chat, known, err)
+		}
 	}
 }
 

@@ -19,6 +19,9 @@ type Operations interface {
 	Approve(ctx context.Context, code string) (channel string, user channels.UserID, found bool, err error)
 	// PutOut takes that back.
 	PutOut(ctx context.Context, channel string, user channels.UserID) (found bool, err error)
+	// ForgetChat removes what is known of a chat; known is false where nothing
+	// ever was.
+	ForgetChat(ctx context.Context, chat string) (known bool, err error)
 }
 
 // Path is the socket of a database file.
@@ -32,8 +35,15 @@ type approval struct {
 	Found   bool            `json:"found,omitempty"`
 }
 
+// oblivion is the call of ForgetChat and its answer.
+type oblivion struct {
+	Chat  string `json:"chat,omitempty"`
+	Known bool   `json:"known,omitempty"`
+}
+
 // The paths of the calls.
 const (
+	forgetPath  = "/chats/forget"
 	approvePath = "/senders/approve"
 	putOutPath  = "/senders/remove"
 )

@@ -76,6 +76,11 @@ func routes(ops Operations) http.Handler {
 		a.Found, err = ops.PutOut(ctx, a.Channel, a.User)
 		return a, err
 	}))
+	r.Post(forgetPath, call(func(ctx context.Context, o oblivion) (oblivion, error) {
+		var err error
+		o.Known, err = ops.ForgetChat(ctx, o.Chat)
+		return o, err
+	}))
 	return r
 }
 
