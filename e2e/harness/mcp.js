@@ -26,7 +26,9 @@ export async function tooled(t, servers, answers) {
   const model = new LLMock({ port: 0, host: '127.0.0.1', strict: true });
   for (const [match, response] of answers) model.on(match, response);
   await model.start();
-  t.after(() => model.stop());
+  // Not waited for: it ends with the last connection, and the bot, which may
+  // keep one that it hasn't used yet, is closed after it.
+  t.after(() => { model.stop(); });
   const dir = await folder(t);
   await mkdir(path.join(dir, 'shared'));
   await writeFile(path.join(dir, 'parley.yaml'), config(model.port, { servers: typeof servers === 'function' ? servers(dir) : servers }));

@@ -30,7 +30,9 @@ export async function modelled(t, answers, providers = ['openai']) {
   const model = new LLMock({ port: 0, host: '127.0.0.1', strict: true, auth: { apiKeys: [key] } });
   for (const [match, response, options] of answers) model.on(match, response, options);
   await model.start();
-  t.after(() => model.stop());
+  // Not waited for: it ends with the last connection, and the bot, which may
+  // keep one that it hasn't used yet, is closed after it.
+  t.after(() => { model.stop(); });
   const bot = await serve(t, {
     files: {
       'parley.yaml': config(model.port, providers),
