@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -64,7 +63,7 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 		return nil, fmt.Errorf("discord: public key: %w", err)
 	}
 	a := &Adapter{
-		cfg: cfg, name: deps.Name, log: deps.Log, state: deps.Host.State(), key: key, now: time.Now, wait: wait,
+		cfg: cfg, name: deps.Name, log: deps.Log, state: deps.Host.State(), key: key, now: time.Now, wait: channels.Rest,
 		dialer: &websocket.Dialer{HandshakeTimeout: handshakeTime, Proxy: http.ProxyFromEnvironment, ReadBufferSize: 16 << 10},
 	}
 	if a.rest, err = newClient(cfg, deps.Transport); err != nil {
@@ -121,7 +120,7 @@ func (a *Adapter) serve(ctx context.Context) error {
 			a.registerCommands(ctx)
 			break
 		}
-		_ = a.wait(ctx, backOff(n)) // which fails when ctx ends
+		_ = a.wait(ctx, channels.BackOff(n, longestWait)) // which fails when ctx ends
 	}
 	<-ctx.Done()
 	return nil
@@ -183,47 +182,5 @@ func stateOf(err error) channels.LinkState {
 	return channels.LinkConnecting
 }
 
-// wait waits for d, or less if ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// backOff is the n-th wait, from 1: half a second doubled up to half a minute,
-// less up to a quarter by chance.
-func backOff(n int) time.Duration {
-	const first, most = 500 * time.Millisecond, 30 * time.Second
-	d := most
-	if n < 8 {
-		d = min(most, first<<max(n-1, 0))
-	}
-	return d - rand.N(d/4)
-}
-
-// swap sets key to value whatever it held, by compare-and-set so that a store
-// shared with others sees one order.
-func (a *Adapter) swap(ctx context.Context, key string, value []byte) error {
-	for range 5 {
-		old, err := a.state.Get(ctx, key)
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", key, err)
-		}
-		if string(old) == string(value) && old != nil {
-			return nil
-		}
-		ok, err := a.state.Swap(ctx, key, old, value)
-		if err != nil {
-			return fmt.Errorf("saving %s: %w", key, err)
-		}
-		if ok {
-			return nil
-		}
-	}
-	return fmt.Errorf("saving %s: others keep changing it", key)
-}
+// longestWait is the longest wait before something is tried again.
+const longestWait = 30 * time.Second

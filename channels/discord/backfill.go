@@ -169,7 +169,7 @@ func (g *gateway) history(ctx context.Context, channel string, after uint64) ([]
 			g.log.Error("what was said while the bot was away could not be fetched", "err", err)
 			return nil, err
 		}
-		pause := backOff(n)
+		pause := channels.BackOff(n, longestWait)
 		if answered {
 			pause = max(e.after, pause)
 		}

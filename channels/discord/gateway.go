@@ -129,7 +129,7 @@ func (g *gateway) ended(ctx context.Context, opened bool, err error) (time.Durat
 
 // judge forgets a session that is gone, and tells how long to wait.
 func (g *gateway) judge(err error) (pause time.Duration, fatal error) {
-	pause = backOff(g.trouble.fails)
+	pause = channels.BackOff(g.trouble.fails, longestWait)
 	if inv, ok := errors.AsType[*invalidError](err); ok {
 		if !inv.resumable {
 			g.drop()
@@ -358,7 +358,7 @@ func (g *gateway) takeOne(ctx context.Context, in channels.Inbound) error {
 		if err == nil {
 			return nil
 		}
-		pause := backOff(n)
+		pause := channels.BackOff(n, longestWait)
 		if r, ok := errors.AsType[*channels.RefusedError](err); ok {
 			if r.Reason != channels.RefusedUnavailable {
 				g.log.Debug("message refused", "reason", string(r.Reason), "kind", string(in.Kind))

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"github.com/parley-bot/parley/channels"
 )
 
 // identity is who the bot is.
@@ -94,7 +96,7 @@ func (a *Adapter) remember(ctx context.Context, me identity) {
 	}
 	text, err := json.Marshal(me)
 	if err == nil {
-		err = a.swap(ctx, keyMe, text)
+		err = channels.Put(ctx, a.state, keyMe, text)
 	}
 	if err != nil && ctx.Err() == nil {
 		a.log.Warn("bot's ids could not be saved", "err", err)
@@ -215,7 +217,7 @@ func (a *Adapter) registerCommands(ctx context.Context) {
 	// Also while stopping: the call was made.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := a.swap(ctx, keyCommands, noted); err != nil {
+	if err := channels.Put(ctx, a.state, keyCommands, noted); err != nil {
 		a.log.Warn("registered commands could not be noted", "err", err)
 		return
 	}

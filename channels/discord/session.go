@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/parley-bot/parley/channels"
 )
 
 const (
@@ -263,14 +265,14 @@ func (a *Adapter) save(ctx context.Context, p *progress) {
 	p.mu.Unlock()
 	// Conversations first: what is said in them counts as seen then.
 	if err == nil && dms != nil {
-		if err = a.swap(ctx, keyDirect, dms); err != nil {
+		if err = channels.Put(ctx, a.state, keyDirect, dms); err != nil {
 			p.mu.Lock()
 			p.newDMs = true
 			p.mu.Unlock()
 		}
 	}
 	if err == nil {
-		err = a.swap(ctx, keySession, text)
+		err = channels.Put(ctx, a.state, keySession, text)
 	}
 	if err != nil {
 		a.log.Warn("gateway session could not be saved", "err", err)
@@ -286,7 +288,7 @@ func (a *Adapter) keep(ctx context.Context, p *progress) {
 		case <-ctx.Done():
 			return
 		}
-		if wait(ctx, saveEvery) != nil {
+		if channels.Rest(ctx, saveEvery) != nil {
 			return
 		}
 	}

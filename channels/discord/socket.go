@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/parley-bot/parley/channels"
 )
 
 // The gateway's operations
@@ -210,7 +212,7 @@ func (s *socket) heartbeat() frame {
 // acknowledgement can be seen either.
 func (s *socket) beat(ctx context.Context, interval time.Duration) {
 	pause := rand.N(interval)
-	for wait(ctx, pause) == nil {
+	for channels.Rest(ctx, pause) == nil {
 		pause = interval
 		if !s.acked.Load() && !s.lanes.full() {
 			s.silent.Store(true)

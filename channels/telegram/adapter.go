@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,7 +57,7 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 	cfg.complete()
 	a := &Adapter{
 		cfg: cfg, name: deps.Name, lang: deps.Lang, log: deps.Log, state: deps.Host.State(),
-		http: newClient(cfg, deps.Transport), now: time.Now, rest: rest,
+		http: newClient(cfg, deps.Transport), now: time.Now, rest: channels.Rest,
 	}
 	a.moves.to = map[int64]int64{}
 	a.answered.ids = map[string]bool{}
@@ -132,47 +131,5 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 	return nil
 }
 
-// rest waits for d, or less if ctx ends.
-func rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// backOff is the n-th wait, from 1: half a second doubled up to half a minute,
-// less up to a quarter by chance.
-func backOff(n int) time.Duration {
-	const first, most = 500 * time.Millisecond, 30 * time.Second
-	d := most
-	if n < 8 {
-		d = min(most, first<<max(n-1, 0))
-	}
-	return d - rand.N(d/4)
-}
-
-// swap sets key to value whatever it held, by compare-and-set so that a store
-// shared with others sees one order.
-func (a *Adapter) swap(ctx context.Context, key string, value []byte) error {
-	for range 5 {
-		old, err := a.state.Get(ctx, key)
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", key, err)
-		}
-		if string(old) == string(value) && old != nil {
-			return nil
-		}
-		ok, err := a.state.Swap(ctx, key, old, value)
-		if err != nil {
-			return fmt.Errorf("saving %s: %w", key, err)
-		}
-		if ok {
-			return nil
-		}
-	}
-	return fmt.Errorf("saving %s: others keep changing it", key)
-}
+// longestWait is the longest wait before something is tried again.
+const longestWait = 30 * time.Second

@@ -9,6 +9,8 @@ import (
 
 	tg "github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
+
+	"github.com/parley-bot/parley/channels"
 )
 
 // identity is who the bot is.
@@ -59,7 +61,7 @@ func (a *Adapter) remember(ctx context.Context, me identity) {
 	a.me.Store(&me)
 	text, err := json.Marshal(me)
 	if err == nil {
-		err = a.swap(ctx, keyMe, text)
+		err = channels.Put(ctx, a.state, keyMe, text)
 	}
 	if err != nil && ctx.Err() == nil {
 		a.log.Warn("bot's name could not be saved", "err", err)
@@ -168,7 +170,7 @@ func (a *Adapter) registerCommands(ctx context.Context) {
 			return
 		}
 	}
-	if err := a.swap(ctx, keyCommands, want); err != nil {
+	if err := channels.Put(ctx, a.state, keyCommands, want); err != nil {
 		a.log.Warn("registered commands could not be noted", "err", err)
 		return
 	}

@@ -44,7 +44,7 @@ func (a *Adapter) moved(ctx context.Context, from, to int64) error {
 	if from == 0 || to == 0 || from == to {
 		return nil
 	}
-	if err := a.swap(ctx, keyMoved(from), []byte(strconv.FormatInt(to, 10))); err != nil {
+	if err := channels.Put(ctx, a.state, keyMoved(from), []byte(strconv.FormatInt(to, 10))); err != nil {
 		return fmt.Errorf("a group's move: %w", err)
 	}
 	a.moves.set(from, to)

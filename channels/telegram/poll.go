@@ -169,7 +169,7 @@ func (a *Adapter) takeOne(ctx context.Context, sink channels.Sink, p polled) err
 		if err == nil {
 			return nil
 		}
-		wait := backOff(n)
+		wait := channels.BackOff(n, longestWait)
 		if r, ok := errors.AsType[*channels.RefusedError](err); ok {
 			wait = max(r.After, wait)
 		} else if tries++; tries == maxTries {
@@ -190,7 +190,7 @@ func (a *Adapter) failed(ctx context.Context, err error) (time.Duration, error) 
 	if t.since.IsZero() {
 		t.since = a.now()
 	}
-	wait := backOff(t.fails)
+	wait := channels.BackOff(t.fails, longestWait)
 	e, answered := errors.AsType[*apiError](err)
 	switch {
 	case refusedToken(err):
@@ -249,7 +249,7 @@ func (a *Adapter) saveOffset(ctx context.Context, off offset) {
 	defer cancel()
 	text, err := json.Marshal(off)
 	if err == nil {
-		err = a.swap(ctx, keyOffset, text)
+		err = channels.Put(ctx, a.state, keyOffset, text)
 	}
 	if err != nil {
 		a.log.Warn("poll offset could not be saved", "err", err)

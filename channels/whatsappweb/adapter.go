@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -55,7 +54,7 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 		return nil, errors.New("whatsappweb: Host, Log, Open and InUse are required")
 	}
 	a := &Adapter{
-		cfg: cfg, deps: deps, log: deps.Log, state: deps.Host.State(), now: time.Now, rest: rest,
+		cfg: cfg, deps: deps, log: deps.Log, state: deps.Host.State(), now: time.Now, rest: channels.Rest,
 		link:     channels.Link{State: channels.LinkConnecting, Detail: "not started"},
 		deciding: make(chan struct{}, 1),
 	}
@@ -125,25 +124,5 @@ func (a *Adapter) client(d device) *whatsmeow.Client {
 	return cli
 }
 
-// rest waits for d, or less if ctx ends.
-func rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// backOff is the n-th wait, from 1: half a second doubled up to a minute, less
-// up to a quarter by chance.
-func backOff(n int) time.Duration {
-	const first, most = 500 * time.Millisecond, time.Minute
-	d := most
-	if n < 8 {
-		d = min(most, first<<max(n-1, 0))
-	}
-	return d - rand.N(d/4)
-}
+// longestWait is the longest wait before something is tried again.
+const longestWait = time.Minute

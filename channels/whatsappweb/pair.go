@@ -113,7 +113,7 @@ func (a *Adapter) settle(ctx context.Context, d device) error {
 		if link.State.Lasting() || n == 5 {
 			return err
 		}
-		if err := a.rest(ctx, backOff(n)); err != nil {
+		if err := a.rest(ctx, channels.BackOff(n, longestWait)); err != nil {
 			return err
 		}
 	}

@@ -120,7 +120,7 @@ func (a *Adapter) stay(ctx context.Context, sink channels.Sink, st Store, d devi
 			}
 		default:
 			if end.wait == 0 && !end.now {
-				end.wait = backOff(fails)
+				end.wait = channels.BackOff(fails, longestWait)
 			}
 		}
 		a.tell(ctx, sink, end.link)
