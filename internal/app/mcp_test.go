@@ -252,3 +252,18 @@ func TestMCP_AServerThatIsAwayHoldsNobodyUp(t *testing.T) {
 		t.Errorf("results %v", results)
 	}
 }
+
+// Nobody is asked to approve what can't run.
+func TestMCP_A10_AServerThatIsAwayIsNotAskedAbout(t *testing.T) {
+	t.Parallel()
+	c := newCRM(t)
+	b := newBed(t, c.remote("[add_note]"), func(*bed) { c.stop() })
+	b.logged("mcp server is away")
+	b.model.then(calls("crm_add_note", note), says("not now"))
+	b.say("note that I called")
+	b.wants(1, "not now")
+	if got := field(t, one(t, b).Content, "error"); got != "server_unavailable" {
+		t.Errorf("error %v", got)
+	}
+	b.sequence(audit.ToolCall, audit.ToolError)
+}

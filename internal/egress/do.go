@@ -45,11 +45,8 @@ type Response struct {
 // Options.Timeout where ctx has no deadline. A failure is an *[Error], whose
 // class tells whether the request may have taken effect.
 func (g *Guard) Do(ctx context.Context, req Request) (Response, error) {
-	u, err := url.Parse(req.URL)
+	u, err := g.parse(req.URL)
 	if err != nil {
-		return Response{}, refused("", "the URL is malformed") // url.Error holds it
-	}
-	if err := g.CheckURL(u); err != nil {
 		return Response{}, err
 	}
 	if _, ok := ctx.Deadline(); !ok {
@@ -80,6 +77,20 @@ func (g *Guard) Do(ctx context.Context, req Request) (Response, error) {
 	}
 	resp.SeeOther = rt.seenOther(hresp.Request)
 	return resp, nil
+}
+
+// Check is what Do says of a URL before it looks anything up.
+func (g *Guard) Check(raw string) error {
+	_, err := g.parse(raw)
+	return err
+}
+
+func (g *Guard) parse(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, refused("", "the URL is malformed") // url.Error holds it
+	}
+	return u, g.CheckURL(u)
 }
 
 // body keeps "no body" apart from an empty one: net/http asks for nil.

@@ -72,6 +72,12 @@ type (
 	Liner interface {
 		ConfirmLines(ctx context.Context, call Call) (lines []string, ok bool, err error)
 	}
+	// Readier tells what keeps a call from being run at all, as far as that
+	// can be known without running it: the failed result that Run would give,
+	// nil where nothing does. Nobody is asked to approve such a call (A10).
+	Readier interface {
+		Ready(ctx context.Context, call Call) *Result
+	}
 	// Messager gives the whole question. ok false: no message of its own.
 	Messager interface {
 		ConfirmMessage(ctx context.Context, call Call) (text string, ok bool, err error)

@@ -76,6 +76,9 @@ func (t *run) call(ctx context.Context, i int) (parked bool, err error) {
 			return false, nil
 		}
 		if need {
+			if t.barred(ctx, c, tl) {
+				return false, nil
+			}
 			return t.question(ctx, i, tl)
 		}
 	}
@@ -182,6 +185,31 @@ func (t *run) needsConfirm(ctx context.Context, c *callState, tl *tool.Tool) (ne
 		return err
 	})
 	return need, err
+}
+
+// barred gives a call that could not be run even if it were approved the result
+// that the run would have. A tool that can't tell is asked about.
+func (t *run) barred(ctx context.Context, c *callState, tl *tool.Tool) bool {
+	r, ok := tl.Runner.(tool.Readier)
+	if !ok {
+		return false
+	}
+	var fail *tool.Result
+	err := t.aside(ctx, func(ctx context.Context) error {
+		fail = r.Ready(ctx, t.toolCall(c))
+		return nil
+	})
+	if err != nil {
+		t.deps.Log.Error("tool could not tell whether it can be run", "tool", c.Name, "turn", t.id, "err", err)
+		return false
+	}
+	if fail == nil {
+		return false
+	}
+	t.event(audit.ToolError, c, func(e *audit.Event) { e.Error = errorOf(fail.Value) })
+	t.count(c.Name, "error")
+	t.failed(c, fail.Value)
+	return true
 }
 
 // broken gives a call whose question can't be built its result: nobody is

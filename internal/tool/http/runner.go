@@ -15,7 +15,10 @@ import (
 	"github.com/parley-bot/parley/internal/tool"
 )
 
-var _ tool.Runner = (*Runner)(nil)
+var (
+	_ tool.Runner  = (*Runner)(nil)
+	_ tool.Readier = (*Runner)(nil)
+)
 
 // Runner runs one HTTP tool. It is safe for use by many goroutines.
 type Runner struct {
@@ -69,6 +72,22 @@ func (r *Runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		res.Unknown = true
 	}
 	return res, nil
+}
+
+// Ready builds the request, and looks whether its host may be reached.
+func (r *Runner) Ready(ctx context.Context, call tool.Call) *tool.Result {
+	req, fail, err := r.request(call)
+	switch {
+	case err != nil:
+		return nil // the operator's: Run tells it
+	case fail != nil:
+		return fail
+	}
+	if err := r.guard.Check(req.URL); err != nil {
+		res := r.failed(ctx, err)
+		return &res
+	}
+	return nil
 }
 
 // request builds the request of a call; fail is why it can't be made.

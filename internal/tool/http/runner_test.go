@@ -142,6 +142,10 @@ func TestRun_E6_HostFromAnArgumentIsAFailedResult(t *testing.T) {
 		if err != nil || !res.Failed || res.Unknown || !strings.Contains(string(res.Value), `"error":"host_not_allowed"`) {
 			t.Errorf("%s: %v %s", host, err, res.Value)
 		}
+		call := tool.Call{Args: []byte(`{"id":` + string(quote(host)) + `}`)}
+		if fail := r.Ready(t.Context(), call); fail == nil || string(fail.Value) != string(res.Value) {
+			t.Errorf("%s: a person would be asked: %+v", host, fail)
+		}
 		if strings.Contains(string(res.Value), "127.0.0.1") {
 			t.Errorf("the model is told the address: %s", res.Value)
 		}

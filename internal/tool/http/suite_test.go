@@ -30,6 +30,8 @@ func TestConformance(t *testing.T) {
 			// the body.
 			_, _ = io.Copy(io.Discard, r.Body)
 			<-r.Context().Done()
+		case tooltest.Barred:
+			t.Error("a request was made that can't be")
 		case tooltest.Large:
 			_, _ = io.WriteString(w, strings.Repeat("é", 100<<10))
 		}
@@ -39,6 +41,9 @@ func TestConformance(t *testing.T) {
 		c := Config{Method: "POST", URL: s.URL + "/" + string(b)}
 		if b == tooltest.WhoAmI {
 			c.Bind = map[string]string{"user": "user.id", "chat": "chat.key"}
+		}
+		if b == tooltest.Barred {
+			c.Bind = map[string]string{"tier": "user.claims.tier"}
 		}
 		r, err := New(c, testGuard(t, hostOf(s.URL)))
 		if err != nil {

@@ -26,6 +26,7 @@ type parsingRunner struct{ *runner }
 
 var (
 	_ tool.Runner    = (*runner)(nil)
+	_ tool.Readier   = (*runner)(nil)
 	_ tool.Predicate = (*runner)(nil)
 	_ tool.Liner     = (*runner)(nil)
 	_ tool.Messager  = (*runner)(nil)
@@ -37,12 +38,8 @@ var (
 // also when it failed or timed out: then nothing has happened.
 func (r *runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	call.Tool = r.name
-	if path, ok := inexact(call.Args); ok {
-		res := tool.Fail("number_out_of_range", map[string]any{
-			"path": path, "message": "A script can't hold this number exactly.",
-		})
-		res.Pure = true
-		return res, nil
+	if fail := r.Ready(ctx, call); fail != nil {
+		return *fail, nil
 	}
 	state, rep := r.m.invoke(ctx, "handler", call)
 	pure := state != nil && !state.fetched
@@ -66,6 +63,19 @@ func (r *runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		res.Value = json.RawMessage(rep.value)
 	}
 	return tool.Capped(res, r.m.opts.OutputCap), nil
+}
+
+// Ready looks whether a script can hold the arguments.
+func (r *runner) Ready(_ context.Context, call tool.Call) *tool.Result {
+	path, ok := inexact(call.Args)
+	if !ok {
+		return nil
+	}
+	res := tool.Fail("number_out_of_range", map[string]any{
+		"path": path, "message": "A script can't hold this number exactly.",
+	})
+	res.Pure = true
+	return &res
 }
 
 func (r *runner) logFailure(call tool.Call, rep reply) {

@@ -20,6 +20,7 @@ export const tools = {
     ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason))
   }) },
   large: { schema: {}, handler: () => ({ text: 'é'.repeat(100_000) }) },
+  barred: { schema: {}, handler: async (args) => args },
   whoami: { schema: {}, handler: (_, ctx) => ({ user: ctx.user.id, chat: ctx.chatKey }) },
 }`, Options{MaxVMs: 4})
 	tooltest.Run(t, func(t *testing.T, b tooltest.Behaviour) (tool.Runner, bool) {

@@ -16,7 +16,10 @@ import (
 	"github.com/parley-bot/parley/internal/tool"
 )
 
-var _ tool.Runner = (*runner)(nil)
+var (
+	_ tool.Runner  = (*runner)(nil)
+	_ tool.Readier = (*runner)(nil)
+)
 
 // runner runs one remote tool.
 type runner struct {
@@ -57,6 +60,13 @@ func (r *runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		}
 		return r.failed(ctx, sess, seen, err), nil
 	}
+}
+
+// Ready looks whether there is a session whose card of the tool is the pinned
+// one. It waits for one that is being opened.
+func (r *runner) Ready(ctx context.Context, _ tool.Call) *tool.Result {
+	_, fail := r.acquire(ctx)
+	return fail
 }
 
 // acquire waits for the session, but not for so long that nobody could tell that

@@ -3,6 +3,7 @@ package mcptool
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -42,7 +43,13 @@ func TestConformance(t *testing.T) {
 		names = append(names, string(b))
 	}
 	bed := pinned(t, map[string]*mcp.Server{"s": remote}, Server{Name: "s", Allow: allow(names...)})
+	// A server that is away can't run anything.
+	gone := newServer(Server{Name: "gone"}, Lock{}, slog.New(slog.DiscardHandler), bed.servers[0].metrics)
+	gone.down = true
 	tooltest.Run(t, func(_ *testing.T, b tooltest.Behaviour) (tool.Runner, bool) {
+		if b == tooltest.Barred {
+			return &runner{server: gone}, true
+		}
 		for _, tl := range bed.Pinned() {
 			if tl.Name == "s_"+string(b) {
 				return tl.Runner, true

@@ -10,7 +10,10 @@ import (
 	"github.com/parley-bot/parley/internal/tool"
 )
 
-var _ tool.Runner = (*Runner)(nil)
+var (
+	_ tool.Runner  = (*Runner)(nil)
+	_ tool.Readier = (*Runner)(nil)
+)
 
 // Runner runs one SQL tool. It is safe for use by many goroutines.
 type Runner struct {
@@ -37,10 +40,10 @@ func (r *Runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 			return tool.Result{}, fmt.Errorf("sql tool %s: the arguments are no JSON object", r.name)
 		}
 	}
-	facts, missing := r.bind.Values(call)
-	if missing != "" {
-		return tool.IdentityMissing(missing), nil
+	if fail := r.Ready(ctx, call); fail != nil {
+		return *fail, nil
 	}
+	facts, _ := r.bind.Values(call)
 	for i, name := range r.bind.Names() {
 		params[name] = quote(facts[i])
 	}
@@ -49,6 +52,15 @@ func (r *Runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return r.failed(ctx, err), nil
 	}
 	return tool.Capped(tool.Result{Value: r.shaped(a)}, 0), nil
+}
+
+// Ready looks whether all that is bound is known of the person.
+func (r *Runner) Ready(_ context.Context, call tool.Call) *tool.Result {
+	if _, missing := r.bind.Values(call); missing != "" {
+		res := tool.IdentityMissing(missing)
+		return &res
+	}
+	return nil
 }
 
 func (r *Runner) shaped(a Answer) json.RawMessage {

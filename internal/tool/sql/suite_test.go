@@ -28,6 +28,7 @@ func TestConformance(t *testing.T) {
 					tooltest.Hangs:  {Query: "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"},
 					tooltest.Large:  {Query: map[Dialect]string{SQLite: "select replace(hex(zeroblob(50000)), '0', 'é')", Postgres: "select repeat('é', 100000)"}[d], Result: ShapeValue},
 					tooltest.WhoAmI: {Query: `select cast(:user as text) as "user", cast(:chat as text) as chat`, Result: ShapeRow, Bind: who},
+					tooltest.Barred: {Query: "select :tier", Bind: map[string]string{"tier": "user.claims.tier"}},
 				}[b]
 				if !ok {
 					return nil, false

@@ -25,6 +25,7 @@ const (
 	Hangs   Behaviour = "hangs"   // goes on until its context ends
 	Large   Behaviour = "large"   // gives 100 KiB or more, none of it ASCII only
 	WhoAmI  Behaviour = "whoami"  // gives {"user": …, "chat": …} of the identity
+	Barred  Behaviour = "barred"  // can't be run with [BarredArgs] by anybody
 )
 
 // Factory makes a tool with a behaviour; ok is false where the kind can't have
@@ -48,6 +49,8 @@ func Run(t *testing.T, factory Factory) {
 		{"A5_EndedContextRunsNothingForLong", Hangs, ended},
 		{"E5_OutputIsCapped", Large, large},
 		{"E1_IdentityIsNeverAnArgument", WhoAmI, identity},
+		{"A10_ReadyTellsWhatRunWould", Barred, barred},
+		{"A10_ReadyLetsOthersRun", Echo, unbarred},
 		{"JunkArgumentsDontPanic", Echo, junk},
 		{"CallsAreIsolated", Echo, isolated},
 		{"CallersAreIsolated", WhoAmI, callers},
@@ -117,6 +120,34 @@ func fails(t *testing.T, r tool.Runner) {
 	}
 	if err := json.Unmarshal(res.Value, &v); err != nil || v.Error == "" {
 		t.Errorf("a failure must be {\"error\": …}, not %s", res.Value)
+	}
+}
+
+// BarredArgs hold a number that a script can't.
+const BarredArgs = `{"n":9007199254740993}`
+
+func barred(t *testing.T, r tool.Runner) {
+	ready, ok := r.(tool.Readier)
+	if !ok {
+		t.Fatal("it can't say whether it can be run")
+	}
+	call := Call(1, BarredArgs)
+	fail := ready.Ready(t.Context(), call)
+	if fail == nil || !fail.Failed || fail.Unknown {
+		t.Fatalf("Ready gives %+v, want a failure", fail)
+	}
+	if res := must(t, r, call); string(res.Value) != string(fail.Value) || !res.Failed {
+		t.Errorf("Ready gives %s, Run %s", fail.Value, res.Value)
+	}
+}
+
+func unbarred(t *testing.T, r tool.Runner) {
+	ready, ok := r.(tool.Readier)
+	if !ok {
+		return
+	}
+	if fail := ready.Ready(t.Context(), Call(1, `{"a":1}`)); fail != nil {
+		t.Errorf("Ready gives %s for a call that can be run", fail.Value)
 	}
 }
 
