@@ -22,18 +22,19 @@ func TestConfig_WhatIsWrong(t *testing.T) {
 		cfg  discord.Config
 		want string // "" is that nothing is
 	}{
-		"gateway":         {discord.Config{}, ""},
-		"interactions":    {discord.Config{Mode: "interactions", PublicKey: key}, ""},
-		"mode":            {discord.Config{Mode: "polling"}, `"polling" is not known`},
-		"no key":          {discord.Config{Mode: "interactions"}, "is missing: mode interactions needs the Public Key"},
-		"short key":       {discord.Config{PublicKey: key[:62]}, "is no public key"},
-		"no hex":          {discord.Config{PublicKey: key[:62] + "zz"}, "is no public key"},
-		"api_url":         {discord.Config{APIURL: "discord.com"}, "is no address such as https://discord.com/api"},
-		"credentials":     {discord.Config{APIURL: "https://a:b@discord.com"}, "is no address"},
-		"gateway_url":     {discord.Config{GatewayURL: "https://gateway.discord.gg"}, "is no address such as wss://"},
-		"token with Bot":  {discord.Config{Token: secret.New("Bot a.b.c")}, "no “Bot” before it"},
-		"token's parts":   {discord.Config{Token: secret.New("client-secret")}, "has three parts"},
-		"token is absent": {discord.Config{Token: secret.New("")}, "Reset Token"},
+		"gateway":          {discord.Config{}, ""},
+		"interactions":     {discord.Config{Mode: "interactions", PublicKey: key}, ""},
+		"mode":             {discord.Config{Mode: "polling"}, `"polling" is not known`},
+		"no key":           {discord.Config{Mode: "interactions"}, "is missing: mode interactions needs the Public Key"},
+		"short key":        {discord.Config{PublicKey: key[:62]}, "is no public key"},
+		"no hex":           {discord.Config{PublicKey: key[:62] + "zz"}, "is no public key"},
+		"api_url":          {discord.Config{APIURL: "discord.com"}, "is no address such as https://discord.com/api"},
+		"credentials":      {discord.Config{APIURL: "https://a:b@discord.com"}, "is no address"},
+		"gateway_url":      {discord.Config{GatewayURL: "https://gateway.discord.gg"}, "is no address such as wss://"},
+		"token with Bot":   {discord.Config{Token: secret.New("Bot a.b.c")}, "no “Bot” before it"},
+		"token's parts":    {discord.Config{Token: secret.New("client-secret")}, "has three parts"},
+		"token of a proxy": {discord.Config{Token: secret.New("client-secret"), APIURL: "http://10.0.0.5:8080"}, ""},
+		"token is absent":  {discord.Config{Token: secret.New("")}, "Reset Token"},
 	} {
 		if !strings.Contains(name, "token") {
 			tt.cfg.Token = secret.New(discordtest.Token())
