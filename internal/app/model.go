@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,23 +52,27 @@ func newOpenAI(_ *config.Config, m config.Model) (llm.Provider, error) {
 	if preset, ok := openai.Preset(m.Provider); ok {
 		c = preset
 	}
-	c.Name, c.Model, c.APIKey, c.Timeout = m.Provider, m.Name, m.APIKey, m.Timeout
-	if m.BaseURL != "" {
-		c.BaseURL = m.BaseURL
-	}
+	c.Name = m.Provider
+	at := endpoint(m)
+	at.BaseURL = cmp.Or(at.BaseURL, c.BaseURL)
+	c.Endpoint = at
 	return openai.New(c)
 }
 
+func endpoint(m config.Model) llm.Endpoint {
+	return llm.Endpoint{Model: m.Name, APIKey: m.APIKey, BaseURL: m.BaseURL, Timeout: m.Timeout}
+}
+
 func newAnthropic(_ *config.Config, m config.Model) (llm.Provider, error) {
-	return anthropic.New(anthropic.Config{Model: m.Name, APIKey: m.APIKey, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	return anthropic.New(endpoint(m))
 }
 
 func newGemini(_ *config.Config, m config.Model) (llm.Provider, error) {
-	return gemini.New(gemini.Config{Model: m.Name, APIKey: m.APIKey, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	return gemini.New(endpoint(m))
 }
 
 func newOllama(_ *config.Config, m config.Model) (llm.Provider, error) {
-	return ollama.New(ollama.Config{Model: m.Name, APIKey: m.APIKey, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	return ollama.New(endpoint(m))
 }
 
 func newScript(cfg *config.Config, m config.Model) (llm.Provider, error) {

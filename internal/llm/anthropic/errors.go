@@ -26,9 +26,9 @@ func (p *Provider) refused(status int, body []byte) *llm.Error {
 		doing = "the server broke off"
 	}
 	if kind := wire.Error.Type; kind != "" {
-		doing += " (" + llm.Redact(kind, p.key) + ")"
+		doing += " (" + llm.Redact(kind, p.Key()) + ")"
 	}
-	return p.caller.Fail(classOf(status, wire.Error.Type, said), status, doing, said)
+	return p.Caller.Fail(classOf(status, wire.Error.Type, said), status, doing, said)
 }
 
 // classOf reads the words where the type doesn't tell, then the type, then the

@@ -4,14 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/parley-bot/parley/internal/llm"
-	"github.com/parley-bot/parley/internal/secret"
 )
 
 const (
@@ -24,27 +21,9 @@ const (
 	defaultMaxTokens = 4096
 )
 
-// Config describes one model.
-type Config struct {
-	// Model is required.
-	Model string
-	// APIKey is sent as x-api-key; empty sends none.
-	APIKey secret.String
-	// BaseURL is the bare root, without /v1. Default https://api.anthropic.com.
-	BaseURL string
-	// Timeout bounds one call, from dialling to the last byte. Default 30s.
-	Timeout time.Duration
-	// HTTPClient's transport is used, its redirect policy is not. Default a
-	// client of its own.
-	HTTPClient *http.Client
-}
-
 // Provider is one model of the API. It may be used by many goroutines at once.
 type Provider struct {
-	model  string
-	key    secret.String
-	base   *url.URL
-	caller *llm.Caller
+	llm.Remote
 }
 
 var (
@@ -53,32 +32,21 @@ var (
 	_ llm.Checker     = (*Provider)(nil)
 )
 
-// New makes a provider. The error names the setting that is wrong.
-func New(cfg Config) (*Provider, error) {
-	if cfg.Model == "" {
-		return nil, errors.New("model name: missing")
-	}
-	base, err := llm.ParseBase(name, cfg.BaseURL, defaultBase)
+// New makes a provider of the API at the bare root, without /v1. The key is sent
+// as x-api-key. The error names the setting that is wrong.
+func New(at llm.Endpoint) (*Provider, error) {
+	remote, err := llm.NewRemote(name, defaultBase, at)
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{
-		model: cfg.Model, key: cfg.APIKey, base: base,
-		caller: llm.NewCaller(name, cfg.Model, cfg.APIKey, cfg.Timeout, cfg.HTTPClient),
-	}, nil
+	return &Provider{remote}, nil
 }
-
-// Name is anthropic.
-func (p *Provider) Name() string { return name }
-
-// Model is the model as configured.
-func (p *Provider) Model() string { return p.model }
 
 func (p *Provider) header() http.Header {
 	h := http.Header{}
 	h.Set("Anthropic-Version", version)
-	if !p.key.Empty() {
-		h.Set("X-Api-Key", p.key.Reveal())
+	if !p.Key().Empty() {
+		h.Set("X-Api-Key", p.Key().Reveal())
 	}
 	return h
 }
@@ -87,11 +55,11 @@ func (p *Provider) header() http.Header {
 func (p *Provider) Generate(ctx context.Context, req llm.Request, onText func(text string)) (llm.Response, error) {
 	body, err := p.encode(req, onText != nil)
 	if err != nil {
-		return llm.Response{}, p.caller.Fail(llm.BadRequest, 0, "before the call", err.Error())
+		return llm.Response{}, p.Caller.Fail(llm.BadRequest, 0, "before the call", err.Error())
 	}
 	var resp llm.Response
-	err = p.caller.Do(ctx, llm.Exchange{
-		URL: p.base.JoinPath("v1", "messages").String(), Header: p.header(), Body: body, Refused: p.refused,
+	err = p.Caller.Do(ctx, llm.Exchange{
+		URL: p.Base.JoinPath("v1", "messages").String(), Header: p.header(), Body: body, Refused: p.refused,
 		Read: func(r io.Reader) (err error) {
 			resp, err = p.read(bufio.NewReader(r), onText)
 			return err
@@ -100,20 +68,20 @@ func (p *Provider) Generate(ctx context.Context, req llm.Request, onText func(te
 	if err != nil {
 		return llm.Response{}, err
 	}
-	resp.From = name + "/" + p.model
+	resp.From = p.From()
 	return resp, nil
 }
 
 // Check asks for the model's description. Every model of the API takes tools.
 func (p *Provider) Check(ctx context.Context, _ bool) error {
-	return p.caller.Do(ctx, llm.Exchange{
-		URL: p.base.JoinPath("v1", "models", url.PathEscape(p.model)).String(), Header: p.header(), Refused: p.refused,
+	return p.Caller.Do(ctx, llm.Exchange{
+		URL: p.Base.JoinPath("v1", "models", url.PathEscape(p.Model())).String(), Header: p.header(), Refused: p.refused,
 		Read: func(r io.Reader) error {
 			var m struct {
 				ID string `json:"id"`
 			}
 			if err := json.NewDecoder(r).Decode(&m); err != nil || m.ID == "" {
-				return p.caller.Fail(llm.BadRequest, 0, "reading the model's description", "it isn't one; base_url may be wrong")
+				return p.Caller.Fail(llm.BadRequest, 0, "reading the model's description", "it isn't one; base_url may be wrong")
 			}
 			return nil
 		},

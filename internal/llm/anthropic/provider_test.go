@@ -17,7 +17,7 @@ func TestProvider_Conformance(t *testing.T) {
 	t.Parallel()
 	llmtest.Run(t, dialect{}, func(t *testing.T, s llmtest.Setup) llm.Provider {
 		t.Helper()
-		p, err := anthropic.New(anthropic.Config{Model: s.Model, APIKey: s.Key, BaseURL: s.URL + "/", Timeout: s.Timeout})
+		p, err := anthropic.New(llm.Endpoint{Model: s.Model, APIKey: s.Key, BaseURL: s.URL + "/", Timeout: s.Timeout})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func build(t *testing.T, root string) llm.Provider { t.Helper(); return provider
 
 func provider(t *testing.T, model, root string) *anthropic.Provider {
 	t.Helper()
-	p, err := anthropic.New(anthropic.Config{Model: model, BaseURL: root, APIKey: secret.New("sk-canary")})
+	p, err := anthropic.New(llm.Endpoint{Model: model, BaseURL: root, APIKey: secret.New("sk-canary")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func provider(t *testing.T, model, root string) *anthropic.Provider {
 func TestNew_Refuses(t *testing.T) {
 	t.Parallel()
 	llmtest.RunSettings(t, func(model, base string, key secret.String) (llm.Provider, error) {
-		return anthropic.New(anthropic.Config{Model: model, BaseURL: base, APIKey: key})
+		return anthropic.New(llm.Endpoint{Model: model, BaseURL: base, APIKey: key})
 	})
 }
 

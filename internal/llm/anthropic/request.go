@@ -57,7 +57,7 @@ type wireTool struct {
 // encode translates a request. Blank texts are left out, since the API refuses
 // them.
 func (p *Provider) encode(req llm.Request, stream bool) ([]byte, error) {
-	wire := wireRequest{Model: p.model, MaxTokens: req.MaxTokens, Tools: cards(req.Tools), Stream: stream}
+	wire := wireRequest{Model: p.Model(), MaxTokens: req.MaxTokens, Tools: cards(req.Tools), Stream: stream}
 	if wire.MaxTokens <= 0 {
 		wire.MaxTokens = defaultMaxTokens
 	}

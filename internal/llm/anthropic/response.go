@@ -203,13 +203,13 @@ func (p *Provider) readWhole(r io.Reader, onText func(string)) (llm.Response, er
 	}
 	var wire wireAnswer
 	if err := json.Unmarshal(body, &wire); err != nil {
-		return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the answer", err.Error())
+		return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the answer", err.Error())
 	}
 	switch {
 	case wire.Type == "error":
 		return llm.Response{}, p.refused(0, body)
 	case wire.Content == nil && wire.StopReason == "":
-		return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the answer", "it holds no message")
+		return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the answer", "it holds no message")
 	}
 	a := answer{stop: wire.StopReason}
 	a.count(wire.Usage)
@@ -235,7 +235,7 @@ func (p *Provider) readStream(r io.Reader, onText func(string)) (llm.Response, e
 		}
 		e := new(wireEvent)
 		if err := json.Unmarshal(data, e); err != nil {
-			return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the stream", err.Error())
+			return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the stream", err.Error())
 		}
 		if e.Type == "error" {
 			return llm.Response{}, p.refused(0, data)
@@ -250,5 +250,5 @@ func (p *Provider) readStream(r io.Reader, onText func(string)) (llm.Response, e
 	case broken != nil:
 		return llm.Response{}, broken
 	}
-	return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the stream", io.ErrUnexpectedEOF.Error())
+	return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the stream", io.ErrUnexpectedEOF.Error())
 }

@@ -42,9 +42,9 @@ func (p *Provider) refused(status int, body []byte) *llm.Error {
 		}
 	}
 	if wire.Error.Status != "" {
-		doing += " (" + llm.Redact(wire.Error.Status, p.key) + ")"
+		doing += " (" + llm.Redact(wire.Error.Status, p.Key()) + ")"
 	}
-	e := p.caller.Fail(wire.Error.class(status, said), status, doing, said)
+	e := p.Caller.Fail(wire.Error.class(status, said), status, doing, said)
 	for _, d := range wire.Error.Details {
 		if after, err := time.ParseDuration(d.RetryDelay); err == nil && after > 0 {
 			e.After = min(after, 24*time.Hour)

@@ -9,7 +9,7 @@ import (
 
 // FuzzRead: see llmtest.FuzzAnswers.
 func FuzzRead(f *testing.F) {
-	p, err := New(Config{Model: "m"})
+	p, err := New(llm.Endpoint{Model: "m"})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -12,10 +12,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/parley-bot/parley/internal/llm"
-	"github.com/parley-bot/parley/internal/secret"
 )
 
 const (
@@ -23,29 +21,11 @@ const (
 	defaultBase = "https://generativelanguage.googleapis.com"
 )
 
-// Config describes one model.
-type Config struct {
-	// Model is required: gemini-2.5-flash, or a whole resource name such as
-	// tunedModels/bakery.
-	Model string
-	// APIKey is sent as x-goog-api-key, never in the URL; empty sends none.
-	APIKey secret.String
-	// BaseURL is the bare root, without /v1beta. Default
-	// https://generativelanguage.googleapis.com.
-	BaseURL string
-	// Timeout bounds one call, from dialling to the last byte. Default 30s.
-	Timeout time.Duration
-	// HTTPClient's transport is used, its redirect policy is not. Default a
-	// client of its own.
-	HTTPClient *http.Client
-}
-
 // Provider is one model of the API. It may be used by many goroutines at once.
 type Provider struct {
-	model  string
-	key    secret.String
-	root   *url.URL // of the model
-	caller *llm.Caller
+	llm.Remote
+
+	root *url.URL // of the model
 	// needsSignature: a call without one is refused.
 	needsSignature bool
 	// subset is set once the server refused parametersJsonSchema.
@@ -58,20 +38,20 @@ var (
 	_ llm.Checker     = (*Provider)(nil)
 )
 
-// New makes a provider. The error names the setting that is wrong.
-func New(cfg Config) (*Provider, error) {
-	if cfg.Model == "" {
-		return nil, errors.New("model name: missing")
-	}
-	base, err := llm.ParseBase(name, cfg.BaseURL, defaultBase)
+// New makes a provider of the API at the bare root, without /v1beta. The model is
+// a name such as gemini-2.5-flash, or a whole resource name such as
+// tunedModels/bakery. The key is sent as x-goog-api-key. The error names the
+// setting that is wrong.
+func New(at llm.Endpoint) (*Provider, error) {
+	remote, err := llm.NewRemote(name, defaultBase, at)
 	if err != nil {
 		return nil, err
 	}
 	path := []string{"v1beta"}
-	if !strings.Contains(cfg.Model, "/") {
+	if !strings.Contains(at.Model, "/") {
 		path = append(path, "models")
 	}
-	for part := range strings.SplitSeq(cfg.Model, "/") {
+	for part := range strings.SplitSeq(at.Model, "/") {
 		if part == "" || part == "." || part == ".." {
 			return nil, errors.New("model name: not a name nor a resource name such as models/gemini-2.5-flash")
 		}
@@ -79,22 +59,15 @@ func New(cfg Config) (*Provider, error) {
 	}
 	generation := regexp.MustCompile(`(^|/)gemini-([3-9]|\d\d)`)
 	return &Provider{
-		model: cfg.Model, key: cfg.APIKey, root: base.JoinPath(path...),
-		caller:         llm.NewCaller(name, cfg.Model, cfg.APIKey, cfg.Timeout, cfg.HTTPClient),
-		needsSignature: generation.MatchString(strings.ToLower(cfg.Model)),
+		Remote: remote, root: remote.Base.JoinPath(path...),
+		needsSignature: generation.MatchString(strings.ToLower(at.Model)),
 	}, nil
 }
 
-// Name is gemini.
-func (p *Provider) Name() string { return name }
-
-// Model is the model as configured.
-func (p *Provider) Model() string { return p.model }
-
 func (p *Provider) header() http.Header {
 	h := http.Header{}
-	if !p.key.Empty() {
-		h.Set("X-Goog-Api-Key", p.key.Reveal())
+	if !p.Key().Empty() {
+		h.Set("X-Goog-Api-Key", p.Key().Reveal())
 	}
 	return h
 }
@@ -126,7 +99,7 @@ func (p *Provider) Generate(ctx context.Context, req llm.Request, onText func(te
 	if err != nil {
 		return llm.Response{}, err
 	}
-	resp.From = name + "/" + p.model
+	resp.From = p.From()
 	return resp, nil
 }
 
@@ -144,10 +117,10 @@ func refusesJSONSchema(err error) bool {
 func (p *Provider) generate(ctx context.Context, req llm.Request, subset bool, onText func(string)) (llm.Response, error) {
 	body, err := p.encode(req, subset)
 	if err != nil {
-		return llm.Response{}, p.caller.Fail(llm.BadRequest, 0, "before the call", err.Error())
+		return llm.Response{}, p.Caller.Fail(llm.BadRequest, 0, "before the call", err.Error())
 	}
 	var resp llm.Response
-	err = p.caller.Do(ctx, llm.Exchange{
+	err = p.Caller.Do(ctx, llm.Exchange{
 		URL: p.method(onText != nil), Header: p.header(), Body: body, Refused: p.refused,
 		Read: func(r io.Reader) (err error) {
 			resp, err = p.read(bufio.NewReader(r), onText)
@@ -160,7 +133,7 @@ func (p *Provider) generate(ctx context.Context, req llm.Request, subset bool, o
 // Check asks for the model's description. It doesn't tell whether the model
 // takes tools; the first use does.
 func (p *Provider) Check(ctx context.Context, _ bool) error {
-	return p.caller.Do(ctx, llm.Exchange{
+	return p.Caller.Do(ctx, llm.Exchange{
 		URL: p.root.String(), Header: p.header(), Refused: p.refused,
 		Read: func(r io.Reader) error {
 			var m struct {
@@ -168,10 +141,10 @@ func (p *Provider) Check(ctx context.Context, _ bool) error {
 				Methods []string `json:"supportedGenerationMethods"`
 			}
 			if err := json.NewDecoder(r).Decode(&m); err != nil || m.Name == "" {
-				return p.caller.Fail(llm.BadRequest, 0, "reading the model's description", "it isn't one; base_url may be wrong")
+				return p.Caller.Fail(llm.BadRequest, 0, "reading the model's description", "it isn't one; base_url may be wrong")
 			}
 			if m.Methods != nil && !slices.Contains(m.Methods, "generateContent") {
-				return p.caller.Fail(llm.BadRequest, 0, "reading the model's description", "the model doesn't write text (generateContent)")
+				return p.Caller.Fail(llm.BadRequest, 0, "reading the model's description", "the model doesn't write text (generateContent)")
 			}
 			return nil
 		},

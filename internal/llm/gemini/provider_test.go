@@ -19,7 +19,7 @@ func TestProvider_Conformance(t *testing.T) {
 	t.Parallel()
 	llmtest.Run(t, dialect{}, func(t *testing.T, s llmtest.Setup) llm.Provider {
 		t.Helper()
-		p, err := gemini.New(gemini.Config{Model: s.Model, APIKey: s.Key, BaseURL: s.URL + "/", Timeout: s.Timeout})
+		p, err := gemini.New(llm.Endpoint{Model: s.Model, APIKey: s.Key, BaseURL: s.URL + "/", Timeout: s.Timeout})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func build(t *testing.T, root string) llm.Provider { t.Helper(); return provider
 
 func provider(t *testing.T, model, root string) *gemini.Provider {
 	t.Helper()
-	p, err := gemini.New(gemini.Config{Model: model, BaseURL: root, APIKey: secret.New("sk-canary")})
+	p, err := gemini.New(llm.Endpoint{Model: model, BaseURL: root, APIKey: secret.New("sk-canary")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func provider(t *testing.T, model, root string) *gemini.Provider {
 func TestNew_Refuses(t *testing.T) {
 	t.Parallel()
 	llmtest.RunSettings(t, func(model, base string, key secret.String) (llm.Provider, error) {
-		return gemini.New(gemini.Config{Model: model, BaseURL: base, APIKey: key})
+		return gemini.New(llm.Endpoint{Model: model, BaseURL: base, APIKey: key})
 	})
 }
 
@@ -119,7 +119,7 @@ func TestGenerate_FallsBackToTheSubset(t *testing.T) {
 		_, _ = w.Write([]byte(fine))
 	}))
 	t.Cleanup(srv.Close)
-	p, err := gemini.New(gemini.Config{Model: "m", BaseURL: srv.URL})
+	p, err := gemini.New(llm.Endpoint{Model: "m", BaseURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestGenerate_ErrorClasses(t *testing.T) {
 func TestNew_RefusesAModelThatIsAPath(t *testing.T) {
 	t.Parallel()
 	for _, model := range []string{"..", "models/../x", "models/", "/m"} {
-		if _, err := gemini.New(gemini.Config{Model: model}); err == nil {
+		if _, err := gemini.New(llm.Endpoint{Model: model}); err == nil {
 			t.Errorf("%q is taken", model)
 		}
 	}

@@ -98,12 +98,12 @@ func (p *Provider) finished(a *answer) (llm.Response, error) {
 	empty := a.text.Len() == 0 && len(a.calls) == 0
 	switch {
 	case empty && a.blocked != "":
-		return llm.Response{}, p.caller.Fail(llm.Filtered, 0, "the request was blocked", a.blocked)
+		return llm.Response{}, p.Caller.Fail(llm.Filtered, 0, "the request was blocked", a.blocked)
 	case !a.seen:
-		return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the answer", "it holds no candidate")
+		return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the answer", "it holds no candidate")
 	case empty && (a.finish == "MALFORMED_FUNCTION_CALL" || a.finish == "UNEXPECTED_TOOL_CALL"):
 		// It wrote a call that nobody can read; asked again, it may do better.
-		return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the answer", "finishReason is "+a.finish)
+		return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the answer", "finishReason is "+a.finish)
 	}
 	llm.FillIDs(a.calls)
 	return llm.Response{
@@ -142,7 +142,7 @@ func (p *Provider) readWhole(r io.Reader, onText func(string)) (llm.Response, er
 	}
 	var wire wireAnswer
 	if err := json.Unmarshal(body, &wire); err != nil {
-		return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the answer", err.Error())
+		return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the answer", err.Error())
 	}
 	if broken(wire) {
 		return llm.Response{}, p.refused(0, body)
@@ -171,7 +171,7 @@ func (p *Provider) readStream(r io.Reader, onText func(string)) (llm.Response, e
 		}
 		var wire wireAnswer
 		if err := json.Unmarshal(data, &wire); err != nil {
-			return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the stream", err.Error())
+			return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the stream", err.Error())
 		}
 		if broken(wire) {
 			return llm.Response{}, p.refused(0, data)
@@ -186,5 +186,5 @@ func (p *Provider) readStream(r io.Reader, onText func(string)) (llm.Response, e
 	case lost != nil:
 		return llm.Response{}, lost
 	}
-	return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the stream", io.ErrUnexpectedEOF.Error())
+	return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the stream", io.ErrUnexpectedEOF.Error())
 }

@@ -31,7 +31,7 @@ func (p *Provider) refused(status int, body []byte) *llm.Error {
 	if class == llm.NoTools {
 		doing = "the model takes no tools; choose one that does, or remove the tools"
 	}
-	return p.caller.Fail(class, status, doing, said)
+	return p.Caller.Fail(class, status, doing, said)
 }
 
 func classOf(status int, said string) llm.Class {

@@ -16,7 +16,7 @@ func TestProvider_Conformance(t *testing.T) {
 	t.Parallel()
 	llmtest.Run(t, dialect{}, func(t *testing.T, s llmtest.Setup) llm.Provider {
 		t.Helper()
-		p, err := ollama.New(ollama.Config{Model: s.Model, APIKey: s.Key, BaseURL: s.URL + "/", Timeout: s.Timeout})
+		p, err := ollama.New(llm.Endpoint{Model: s.Model, APIKey: s.Key, BaseURL: s.URL + "/", Timeout: s.Timeout})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func build(t *testing.T, root string) llm.Provider { t.Helper(); return provider
 
 func provider(t *testing.T, model, root string) *ollama.Provider {
 	t.Helper()
-	p, err := ollama.New(ollama.Config{Model: model, BaseURL: root, APIKey: secret.New("sk-canary")})
+	p, err := ollama.New(llm.Endpoint{Model: model, BaseURL: root, APIKey: secret.New("sk-canary")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func provider(t *testing.T, model, root string) *ollama.Provider {
 func TestNew_Refuses(t *testing.T) {
 	t.Parallel()
 	llmtest.RunSettings(t, func(model, base string, key secret.String) (llm.Provider, error) {
-		return ollama.New(ollama.Config{Model: model, BaseURL: base, APIKey: key})
+		return ollama.New(llm.Endpoint{Model: model, BaseURL: base, APIKey: key})
 	})
 }
 

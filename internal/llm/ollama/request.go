@@ -62,7 +62,7 @@ type opaque struct {
 // encode translates a request. Adjacent messages of one role are joined, since
 // the chat templates of many models demand alternation.
 func (p *Provider) encode(req llm.Request, stream bool) ([]byte, error) {
-	wire := wireRequest{Model: p.model, Tools: cards(req.Tools), Stream: stream, Messages: []wireMessage{}}
+	wire := wireRequest{Model: p.Model(), Tools: cards(req.Tools), Stream: stream, Messages: []wireMessage{}}
 	if req.MaxTokens > 0 {
 		wire.Options = &options{req.MaxTokens}
 	}

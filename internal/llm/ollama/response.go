@@ -97,7 +97,7 @@ func (p *Provider) read(r *bufio.Reader, onText func(string)) (llm.Response, err
 			return a.response(), nil
 		}
 	}
-	return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the stream", io.ErrUnexpectedEOF.Error())
+	return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the stream", io.ErrUnexpectedEOF.Error())
 }
 
 func (p *Provider) readWhole(r io.Reader) (llm.Response, error) {
@@ -110,7 +110,7 @@ func (p *Provider) readWhole(r io.Reader) (llm.Response, error) {
 		return llm.Response{}, err
 	}
 	if !a.done {
-		return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the answer", "it isn't done")
+		return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the answer", "it isn't done")
 	}
 	return a.response(), nil
 }
@@ -118,7 +118,7 @@ func (p *Provider) readWhole(r io.Reader) (llm.Response, error) {
 func (p *Provider) take(a *answer, raw []byte, onText func(string)) error {
 	var wire wireAnswer
 	if err := json.Unmarshal(raw, &wire); err != nil {
-		return p.caller.Fail(llm.Temporary, 0, "reading the answer", err.Error())
+		return p.Caller.Fail(llm.Temporary, 0, "reading the answer", err.Error())
 	}
 	if len(wire.Error) > 0 && string(wire.Error) != "null" {
 		return p.refused(0, raw)

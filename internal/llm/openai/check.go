@@ -19,7 +19,7 @@ func (p *Provider) Check(ctx context.Context, _ bool) error {
 	if p.models == "" {
 		return nil
 	}
-	err := p.caller.Do(ctx, llm.Exchange{
+	err := p.Caller.Do(ctx, llm.Exchange{
 		URL: p.models, Header: p.header(false), Refused: func(status int, body []byte) *llm.Error {
 			e := p.refused(status, body)
 			if (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && json.Valid(body) {
@@ -37,7 +37,7 @@ func (p *Provider) Check(ctx context.Context, _ bool) error {
 				return err
 			}
 			if json.Unmarshal(raw, &list) != nil && (json.Unmarshal(raw, &wrapped) != nil || wrapped.Data == nil) {
-				return p.caller.Fail(llm.BadRequest, 0, "reading the list of models", "it isn't one; base_url may be wrong")
+				return p.Caller.Fail(llm.BadRequest, 0, "reading the list of models", "it isn't one; base_url may be wrong")
 			}
 			return nil
 		},

@@ -1,35 +1,24 @@
 package openai
 
 import (
-	"errors"
-	"net/http"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/parley-bot/parley/internal/llm"
-	"github.com/parley-bot/parley/internal/secret"
 )
 
 // Config describes one model behind one server.
 type Config struct {
 	// Name is the provider as configured; default openai.
 	Name string
-	// Model is required.
-	Model string
-	// APIKey is sent as a bearer token, or in KeyHeader; empty sends none.
-	APIKey secret.String
+	// Endpoint's BaseURL ends before /chat/completions, so it includes /v1. A
+	// query is kept. Default https://api.openai.com/v1. Azure has further
+	// forms, see azureEndpoint. The key is a bearer token, unless KeyHeader is
+	// set.
+	llm.Endpoint
+
 	// KeyHeader is the header that takes the key alone. Default Authorization.
 	KeyHeader string
-	// BaseURL ends before /chat/completions, so it includes /v1. A query is
-	// kept. Default https://api.openai.com/v1. Azure has further forms, see
-	// azureEndpoint.
-	BaseURL string
-	// Timeout bounds one call, from dialling to the last byte. Default 30s.
-	Timeout time.Duration
-	// HTTPClient's transport is used, its redirect policy is not: a redirect
-	// is an error. Default a client of its own.
-	HTTPClient *http.Client
 	// NoStreamOptions leaves out stream_options, for servers that refuse
 	// fields they don't know. Streams then have no usage.
 	NoStreamOptions bool
@@ -38,8 +27,9 @@ type Config struct {
 // Provider is one model behind one server. It may be used by many goroutines
 // at once.
 type Provider struct {
+	llm.Remote
+
 	cfg      Config
-	caller   *llm.Caller
 	endpoint string
 	models   string // the address of the list of models, or ""
 	// completionTokens: the bound of an answer is max_completion_tokens.
@@ -59,29 +49,26 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.Name == "" {
 		cfg.Name = "openai"
 	}
-	if cfg.Model == "" {
-		return nil, errors.New("model name: missing")
-	}
 	def := defaultBase
 	if cfg.Name == "azure" {
 		def = ""
 	}
-	base, err := llm.ParseBase(cfg.Name, cfg.BaseURL, def)
+	remote, err := llm.NewRemote(cfg.Name, def, cfg.Endpoint)
 	if err != nil {
 		return nil, err
 	}
-	endpoint := base.JoinPath("chat", "completions")
+	endpoint := remote.Base.JoinPath("chat", "completions")
 	if cfg.Name == "azure" {
-		if endpoint, err = azureEndpoint(base, cfg.Model); err != nil {
+		if endpoint, err = azureEndpoint(remote.Base, cfg.Model); err != nil {
 			return nil, err
 		}
 	}
 	return &Provider{
+		Remote:           remote,
 		cfg:              cfg,
-		caller:           llm.NewCaller(cfg.Name, cfg.Model, cfg.APIKey, cfg.Timeout, cfg.HTTPClient),
 		endpoint:         endpoint.String(),
 		models:           modelsURL(endpoint.String()),
-		completionTokens: wantsCompletionTokens(base.Hostname(), cfg.Model),
+		completionTokens: wantsCompletionTokens(remote.Base.Hostname(), cfg.Model),
 	}, nil
 }
 
@@ -95,9 +82,3 @@ func wantsCompletionTokens(host, model string) bool {
 	reasoning := regexp.MustCompile(`^(gpt-([5-9]|\d\d)|o\d)([.-]|$)`)
 	return reasoning.MatchString(strings.ToLower(model[strings.LastIndexByte(model, '/')+1:]))
 }
-
-// Name is the provider as configured.
-func (p *Provider) Name() string { return p.cfg.Name }
-
-// Model is the model as configured.
-func (p *Provider) Model() string { return p.cfg.Model }

@@ -98,7 +98,7 @@ func (p *Provider) refused(status int, body []byte) *llm.Error {
 	}
 	if status == 0 { // in the middle of a stream, without a code
 		class := f.class(500)
-		return p.caller.Fail(class, 0, "the server broke off", said)
+		return p.Caller.Fail(class, 0, "the server broke off", said)
 	}
-	return p.caller.Fail(f.class(status), status, "the server refused", said)
+	return p.Caller.Fail(f.class(status), status, "the server refused", said)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+
+	"github.com/parley-bot/parley/internal/llm"
 )
 
 // presets are the servers that copy the API, with what of them is peculiar.
@@ -11,32 +13,34 @@ import (
 // server alike: see answer.response and failure.class.
 func presets() map[string]Config {
 	return map[string]Config{
-		"openai": {BaseURL: defaultBase},
+		"openai": {Endpoint: at(defaultBase)},
 		// The resource's own address; see azureEndpoint.
 		"azure":    {KeyHeader: "Api-Key"},
-		"cerebras": {BaseURL: "https://api.cerebras.ai/v1"},
+		"cerebras": {Endpoint: at("https://api.cerebras.ai/v1")},
 		// Wants reasoning_content back with calls, and has a finish reason of its
 		// own: insufficient_system_resource.
-		"deepseek":  {BaseURL: "https://api.deepseek.com/v1"},
-		"fireworks": {BaseURL: "https://api.fireworks.ai/inference/v1"},
+		"deepseek":  {Endpoint: at("https://api.deepseek.com/v1")},
+		"fireworks": {Endpoint: at("https://api.fireworks.ai/inference/v1")},
 		// Refuses a call that its model wrote wrongly: tool_use_failed.
-		"groq": {BaseURL: "https://api.groq.com/openai/v1"},
+		"groq": {Endpoint: at("https://api.groq.com/openai/v1")},
 		// Says by --jinja that it was started without tools.
-		"llamacpp": {BaseURL: "http://localhost:8080/v1"},
-		"lmstudio": {BaseURL: "http://localhost:1234/v1"},
+		"llamacpp": {Endpoint: at("http://localhost:8080/v1")},
+		"lmstudio": {Endpoint: at("http://localhost:1234/v1")},
 		// Refuses fields that it doesn't know, and ids that aren't nine letters
 		// and digits; ends at its window with model_length.
-		"mistral": {BaseURL: "https://api.mistral.ai/v1", NoStreamOptions: true},
+		"mistral": {Endpoint: at("https://api.mistral.ai/v1"), NoStreamOptions: true},
 		// Tells of a failed model in a 200, or by the finish reason error; wants
 		// reasoning_details back.
-		"openrouter": {BaseURL: "https://openrouter.ai/api/v1"},
+		"openrouter": {Endpoint: at("https://openrouter.ai/api/v1")},
 		// Ends with eos.
-		"together": {BaseURL: "https://api.together.xyz/v1"},
+		"together": {Endpoint: at("https://api.together.xyz/v1")},
 		// Its errors are no object within error.
-		"vllm": {BaseURL: "http://localhost:8000/v1"},
-		"xai":  {BaseURL: "https://api.x.ai/v1"},
+		"vllm": {Endpoint: at("http://localhost:8000/v1")},
+		"xai":  {Endpoint: at("https://api.x.ai/v1")},
 	}
 }
+
+func at(base string) llm.Endpoint { return llm.Endpoint{BaseURL: base} }
 
 // Preset returns the part of a Config that a known server needs: Name, BaseURL
 // and its peculiarities. ok is false for a name that isn't known. azure has no

@@ -121,7 +121,7 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := llmtest.NewLiteral(t, tc.status, tc.body)
-			err := provider(t, openai.Config{APIKey: secret.New("sk-canary")}, srv.URL).Check(t.Context(), true)
+			err := provider(t, openai.Config{Endpoint: llm.Endpoint{APIKey: secret.New("sk-canary")}}, srv.URL).Check(t.Context(), true)
 			if tc.want == "" && err != nil || tc.want != "" && !llm.HasClass(err, tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}

@@ -14,10 +14,10 @@ import (
 func (p *Provider) Generate(ctx context.Context, req llm.Request, onText func(text string)) (llm.Response, error) {
 	body, err := p.encode(req, onText != nil)
 	if err != nil {
-		return llm.Response{}, p.caller.Fail(llm.BadRequest, 0, "before the call", err.Error())
+		return llm.Response{}, p.Caller.Fail(llm.BadRequest, 0, "before the call", err.Error())
 	}
 	var resp llm.Response
-	err = p.caller.Do(ctx, llm.Exchange{
+	err = p.Caller.Do(ctx, llm.Exchange{
 		URL: p.endpoint, Header: p.header(onText != nil), Body: body, Refused: p.refused,
 		Read: func(r io.Reader) (err error) {
 			resp, err = p.read(bufio.NewReader(r), onText)
@@ -27,7 +27,7 @@ func (p *Provider) Generate(ctx context.Context, req llm.Request, onText func(te
 	if err != nil {
 		return llm.Response{}, err
 	}
-	resp.From = p.cfg.Name + "/" + p.cfg.Model
+	resp.From = p.From()
 	return resp, nil
 }
 
@@ -36,11 +36,11 @@ func (p *Provider) header(stream bool) http.Header {
 	if stream {
 		h.Set("Accept", "text/event-stream")
 	}
-	if !p.cfg.APIKey.Empty() {
+	if !p.Key().Empty() {
 		if p.cfg.KeyHeader != "" {
-			h.Set(p.cfg.KeyHeader, p.cfg.APIKey.Reveal())
+			h.Set(p.cfg.KeyHeader, p.Key().Reveal())
 		} else {
-			h.Set("Authorization", "Bearer "+p.cfg.APIKey.Reveal())
+			h.Set("Authorization", "Bearer "+p.Key().Reveal())
 		}
 	}
 	return h
@@ -62,7 +62,7 @@ func (p *Provider) readWhole(r io.Reader, onText func(string)) (llm.Response, er
 	}
 	var wire wireAnswer
 	if err := json.Unmarshal(body, &wire); err != nil {
-		return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the answer", err.Error())
+		return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the answer", err.Error())
 	}
 	if broken(wire.Error) && len(wire.Choices) == 0 {
 		return llm.Response{}, p.refused(0, body)
@@ -78,11 +78,11 @@ func (p *Provider) readWhole(r io.Reader, onText func(string)) (llm.Response, er
 func (p *Provider) finish(a *answer) (llm.Response, error) {
 	switch {
 	case !a.seen:
-		return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the answer", "it holds no choice")
+		return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the answer", "it holds no choice")
 	case a.finish == "error": // OpenRouter, Mistral: the model behind it failed
-		return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the answer", "finish_reason is error")
+		return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the answer", "finish_reason is error")
 	case a.finish == "insufficient_system_resource": // DeepSeek: cut for want of machines
-		return llm.Response{}, p.caller.Fail(llm.Overloaded, 0, "reading the answer", "finish_reason is insufficient_system_resource")
+		return llm.Response{}, p.Caller.Fail(llm.Overloaded, 0, "reading the answer", "finish_reason is insufficient_system_resource")
 	}
 	return a.response()
 }

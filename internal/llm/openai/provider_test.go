@@ -17,7 +17,7 @@ func TestProvider_Conformance(t *testing.T) {
 	t.Parallel()
 	llmtest.Run(t, dialect{}, func(t *testing.T, s llmtest.Setup) llm.Provider {
 		t.Helper()
-		p, err := openai.New(openai.Config{Model: s.Model, APIKey: s.Key, BaseURL: s.URL + "/v1/", Timeout: s.Timeout})
+		p, err := openai.New(openai.Config{Endpoint: llm.Endpoint{Model: s.Model, APIKey: s.Key, BaseURL: s.URL + "/v1/", Timeout: s.Timeout}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestGenerate_NameOfTheBound(t *testing.T) {
 			t.Parallel()
 			srv := llmtest.NewLiteral(t, 200, `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`)
 			req := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hi"}}, MaxTokens: 9}
-			if _, err := provider(t, openai.Config{Model: model}, srv.URL).Generate(t.Context(), req, nil); err != nil {
+			if _, err := provider(t, openai.Config{Endpoint: llm.Endpoint{Model: model}}, srv.URL).Generate(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}
 			if body := srv.Sent()[0].Body; !strings.Contains(body, `"`+want+`":9`) {
@@ -166,9 +166,9 @@ func TestEncodeCards_A12_ShowsNameDescriptionSchema(t *testing.T) {
 func TestNew_Refuses(t *testing.T) {
 	t.Parallel()
 	llmtest.RunSettings(t, func(model, base string, key secret.String) (llm.Provider, error) {
-		return openai.New(openai.Config{Model: model, BaseURL: base, APIKey: key})
+		return openai.New(openai.Config{Endpoint: llm.Endpoint{Model: model, BaseURL: base, APIKey: key}})
 	})
-	if _, err := openai.New(openai.Config{Name: "azure", Model: "m"}); err == nil {
+	if _, err := openai.New(openai.Config{Name: "azure", Endpoint: llm.Endpoint{Model: "m"}}); err == nil {
 		t.Error("azure without a base_url is taken")
 	}
 }

@@ -56,7 +56,7 @@ func (o opaque) empty() bool { return o.ReasoningContent == "" && len(o.Reasonin
 // encode translates a request. Adjacent messages of one role are joined, since
 // the chat templates of many open models demand alternation.
 func (p *Provider) encode(req llm.Request, stream bool) ([]byte, error) {
-	wire := wireRequest{Model: p.cfg.Model, Tools: cards(req.Tools), Stream: stream}
+	wire := wireRequest{Model: p.Model(), Tools: cards(req.Tools), Stream: stream}
 	if p.completionTokens {
 		wire.MaxCompletionTokens = req.MaxTokens
 	} else {
@@ -140,7 +140,7 @@ func cards(tools []llm.Card) []sdk.Tool {
 func (p *Provider) EncodeCards(tools []llm.Card) (json.RawMessage, error) {
 	body, err := json.Marshal(cards(tools))
 	if err != nil {
-		return nil, fmt.Errorf("encoding the cards of %s: %w", p.cfg.Name, err)
+		return nil, fmt.Errorf("encoding the cards of %s: %w", p.Name(), err)
 	}
 	return body, nil
 }

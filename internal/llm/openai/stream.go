@@ -24,7 +24,7 @@ func (p *Provider) readStream(r io.Reader, onText func(string)) (llm.Response, e
 		}
 		var wire wireAnswer
 		if err := json.Unmarshal(data, &wire); err != nil {
-			return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the stream", err.Error())
+			return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the stream", err.Error())
 		}
 		if broken(wire.Error) {
 			return llm.Response{}, p.refused(0, data)
@@ -39,5 +39,5 @@ func (p *Provider) readStream(r io.Reader, onText func(string)) (llm.Response, e
 	case lost != nil:
 		return llm.Response{}, lost
 	}
-	return llm.Response{}, p.caller.Fail(llm.Temporary, 0, "reading the stream", io.ErrUnexpectedEOF.Error())
+	return llm.Response{}, p.Caller.Fail(llm.Temporary, 0, "reading the stream", io.ErrUnexpectedEOF.Error())
 }
