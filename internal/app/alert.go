@@ -68,10 +68,12 @@ func (a *App) judge(ctx context.Context, name string, s standing) time.Duration 
 	if string(had) == string(want) || known {
 		return 0
 	}
-	text := a.texts.Text(a.cfg.Bot.Lang, locale.AlertUp, locale.Arg{Name: "channel", Value: name})
+	key, args := locale.AlertUp, []locale.Arg{{Name: "channel", Value: name}}
 	if want != nil {
-		text = a.texts.Text(a.cfg.Bot.Lang, locale.AlertDown, locale.Arg{Name: "channel", Value: name}, locale.Arg{Name: "reason", Value: s.link.String()})
+		key, args = locale.AlertDown, append(args, locale.Arg{Name: "reason", Value: s.link.String()})
 	}
+	b := a.shifts.newest()
+	text := b.texts.Text(b.of.Bot.Lang, key, args...)
 	channel, chat, _ := strings.Cut(a.cfg.Alerts.Chat, ":")
 	part := channels.Part{Chat: channels.Chat{ID: channels.ChatID(chat)}, Text: text}
 	if err := a.st.Tell(ctx, channel, a.cfg.Alerts.Chat, part); err != nil {

@@ -66,4 +66,12 @@ func TestAlert(t *testing.T) {
 	said(2, "The channel fake isn't working. banned: for ever")
 	a.health.up("fake")
 	said(3, "The channel fake is working again.")
+	if err := b.configure(b.yaml + "bot: {lang: es}\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Reload(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	a.health.linked("fake", channels.Link{State: channels.LinkBanned, Detail: "for ever"})
+	said(4, "El canal fake no funciona. banned: for ever")
 }
