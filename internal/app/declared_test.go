@@ -73,8 +73,12 @@ func TestDeclared_B10_TheQuestionIsMadeByExpressions(t *testing.T) {
 			want := int64(1)
 			if c.error != "" {
 				want = 0
-				if got := field(t, one(t, b).Content, "error"); got != c.error {
+				told := one(t, b).Content
+				if got := field(t, told, "error"); got != c.error {
 					t.Errorf("error %q", got)
+				}
+				if strings.Contains(told, b.dir) || strings.Contains(told, "parley.yaml") {
+					t.Errorf("the model is told where the configuration is: %s", told)
 				}
 			}
 			if n := orders.Load(); n != want {

@@ -216,13 +216,25 @@ func (t *run) barred(ctx context.Context, c *callState, tl *tool.Tool) bool {
 // asked with a broken text.
 func (t *run) broken(c *callState, err error) {
 	t.deps.Log.Warn("confirmation could not be built", "tool", c.Name, "turn", t.id, "err", err)
-	res := brokenQuestionResult(err.Error())
+	res := brokenQuestionResult(told(err))
 	if errors.Is(err, confirm.ErrTooLong) {
 		res = tooLongResult()
 	}
 	t.event(audit.ToolError, c, func(e *audit.Event) { e.Error = "confirmation: " + err.Error() })
 	t.count(c.Name, "error")
 	t.failed(c, res)
+}
+
+// told is an error as a model may see it.
+func told(err error) string {
+	type teller interface {
+		error
+		Told() string
+	}
+	if e, ok := errors.AsType[teller](err); ok {
+		return e.Told()
+	}
+	return err.Error()
 }
 
 // aside runs code of a tool that must not take long, and survives its panics.

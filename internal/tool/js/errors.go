@@ -28,6 +28,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
+// Told is the error as a model may see it: where the files are is none of its
+// business.
+func (e *Error) Told() string { return e.Message }
+
 // bundleErrors translates esbuild's messages, all of them.
 func bundleErrors(src Source, messages []api.Message) error {
 	var errs []error
