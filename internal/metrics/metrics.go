@@ -7,13 +7,11 @@
 package metrics
 
 import (
-	"net/http"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Registry is the metrics of one process.
@@ -43,16 +41,6 @@ func (r *Registry) Registerer() prometheus.Registerer { return r.reg }
 
 // Gatherer reads all metrics, for pages that show some.
 func (r *Registry) Gatherer() prometheus.Gatherer { return r.reg }
-
-// Handler serves the metrics in the format the scraper asks for.
-func (r *Registry) Handler() http.Handler {
-	return promhttp.HandlerFor(r.reg, promhttp.HandlerOpts{
-		Registry: r.reg,
-		// One broken collector must not hide the others.
-		ErrorHandling:       promhttp.ContinueOnError,
-		MaxRequestsInFlight: 4,
-	})
-}
 
 func revision() string {
 	info, ok := debug.ReadBuildInfo()

@@ -3,10 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,15 +14,11 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/google/uuid"
-	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
 	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/store"
 )
-
-//go:embed migrations/*.sql
-var migrations embed.FS
 
 // Options are what a database file is opened with. The zero value works.
 type Options struct {
@@ -182,35 +176,10 @@ func (db *DB) prepare(ctx context.Context) (boot string, err error) {
 	}
 	pool.SetMaxOpenConns(1)
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if err := migrate(ctx, pool); err != nil {
+	if err := migrate(ctx, pool, migrations); err != nil {
 		return "", err
 	}
 	return db.mark(ctx, pool)
-}
-
-func migrate(ctx context.Context, db *sql.DB) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files)
-	if err != nil {
-		return fmt.Errorf("reading migrations: %w", err)
-	}
-	have, want, err := p.GetVersions(ctx)
-	if err != nil {
-		return fmt.Errorf("reading schema version: %w", err)
-	}
-	if have > want {
-		return problem.StoreNewer.Errorf("its schema is version %d, this parley knows %d: it was written by a newer parley", have, want)
-	}
-	if have == want {
-		return nil
-	}
-	if _, err := p.Up(ctx); err != nil {
-		return problem.StoreSchema.Errorf("bringing schema up to date: %w", err)
-	}
-	return nil
 }
 
 // mark writes this process's boot id, which every batch checks, and learns
