@@ -27,17 +27,20 @@ const (
 	LinkOutdated LinkState = "outdated"
 	// LinkBanned: the platform has banned the account, for a while or for ever.
 	LinkBanned LinkState = "banned"
+	// LinkStandby: another process that shares the database receives; this one
+	// takes over when that ends. The core's own: no adapter says so.
+	LinkStandby LinkState = "standby"
 )
 
 // LinkStates lists all of them.
 func LinkStates() []LinkState {
-	return []LinkState{LinkUp, LinkConnecting, LinkFailed, LinkPairing, LinkLoggedOut, LinkReplaced, LinkOutdated, LinkBanned}
+	return []LinkState{LinkUp, LinkConnecting, LinkFailed, LinkPairing, LinkLoggedOut, LinkReplaced, LinkOutdated, LinkBanned, LinkStandby}
 }
 
 // Lasting tells whether the state ends only when a person does something, or
 // the platform changes its mind.
 func (s LinkState) Lasting() bool {
-	return s != LinkUp && s != LinkConnecting && s != LinkFailed && s != ""
+	return s != LinkUp && s != LinkConnecting && s != LinkFailed && s != LinkStandby && s != ""
 }
 
 // Link is the state, and what to say of it.

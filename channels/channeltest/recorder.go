@@ -21,11 +21,14 @@ type recorder struct {
 	bad  chan channels.Inbound // seen while refusing
 	// links are the states of a Linker, as they were told.
 	links chan channels.Link
+	// progress has a signal after a sign of life.
+	progress chan struct{}
+	promised promises
 }
 
 func newRecorder(a channels.Adapter) *recorder {
 	// Room for more than any subtest delivers, so that Accept never blocks.
-	return &recorder{adapter: a, got: make(chan channels.Inbound, 64), bad: make(chan channels.Inbound, 64), links: make(chan channels.Link, 64)}
+	return &recorder{adapter: a, got: make(chan channels.Inbound, 64), bad: make(chan channels.Inbound, 64), links: make(chan channels.Link, 64), progress: make(chan struct{}, 1)}
 }
 
 var errNotNow = errors.New("the store is away")

@@ -82,6 +82,7 @@ const FaultAfter = 7 * time.Second
 func Run(t *testing.T, s Setup) {
 	t.Run("Capabilities", func(t *testing.T) { testCapabilities(t, s) })
 	t.Run("Link", func(t *testing.T) { testLink(t, s) })
+	t.Run("Progress", func(t *testing.T) { testProgress(t, s) })
 	t.Run("RunEndsClean", func(t *testing.T) { testRunEnds(t, s) })
 	t.Run("Receive_G1", func(t *testing.T) { testReceive(t, s) })
 	t.Run("NotAckedUntilAccepted_G1", func(t *testing.T) { testNotAcked(t, s) })

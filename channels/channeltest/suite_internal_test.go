@@ -53,6 +53,51 @@ func TestDisagreements(t *testing.T) {
 	}
 }
 
+// holding is a Holder, and one that knows how it stands.
+type holding struct {
+	liar
+	holds bool
+}
+
+func (h holding) Holds() bool { return h.holds }
+
+type linking struct{ holding }
+
+func (linking) Link() channels.Link { return channels.Link{State: channels.LinkConnecting} }
+
+type lyingLinker struct{ liar }
+
+func (lyingLinker) Link() channels.Link { return channels.Link{} }
+
+func TestProgressProblems(t *testing.T) {
+	t.Parallel()
+	good := promises{signs: 2, shortest: time.Second, longest: time.Minute}
+	for name, tc := range map[string]struct {
+		adapter channels.Adapter
+		told    promises
+		want    string
+	}{
+		"plain":             {liar{}, promises{}, ""},
+		"holds":             {linking{holding{holds: true}}, good, ""},
+		"holds nothing":     {linking{holding{}}, promises{}, ""},
+		"tells for nothing": {linking{holding{}}, good, "nobody watches"},
+		"plain, tells":      {liar{}, good, "nobody watches"},
+		"silent":            {linking{holding{holds: true}}, promises{}, "no sign"},
+		"at once":           {linking{holding{holds: true}}, promises{signs: 1}, "more than 0"},
+		"never":             {linking{holding{holds: true}}, promises{signs: 1, shortest: 1, longest: time.Hour}, "at most"},
+		"no holder":         {lyingLinker{}, promises{}, "no Holder"},
+		"no linker":         {holding{holds: true}, good, "no Linker"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := strings.Join(progressProblems(tc.adapter, tc.told), "; ")
+			if (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
+				t.Errorf("found %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestFaultProblems(t *testing.T) {
 	t.Parallel()
 	leak := fmt.Errorf("calling https://api/bot-canary/send: %w", errors.New("reset"))

@@ -26,6 +26,7 @@ var (
 	_ channels.WebhookRegistrar = (*Adapter)(nil)
 	_ channels.Checker          = (*Adapter)(nil)
 	_ channels.Linker           = (*Adapter)(nil)
+	_ channels.Holder           = (*Adapter)(nil)
 )
 
 // Adapter is one bot.
@@ -125,6 +126,10 @@ func (a *Adapter) serve(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
+
+// Holds implements channels.Holder: each connection to the gateway gets all
+// events.
+func (a *Adapter) Holds() bool { return a.cfg.Mode != ModeInteractions }
 
 // Link tells how the connection stands.
 func (a *Adapter) Link() channels.Link { return a.link.get() }

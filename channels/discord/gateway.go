@@ -27,6 +27,8 @@ const (
 const (
 	// patience is how long connecting may fail until Run returns.
 	patience = time.Minute
+	// slack is more than it takes until a connection is made.
+	slack = 3 * time.Minute
 	// identifyEvery is the least time between two sessions that begin.
 	identifyEvery = 5 * time.Second
 	// maxTries is how often an event is offered to a core that fails at it,
@@ -82,6 +84,7 @@ func (a *Adapter) receive(ctx context.Context, sink channels.Sink) error {
 		a.save(ctx, g.progress)
 	}()
 	for {
+		channels.Progressed(sink, slack)
 		if err := g.refusedBefore(work); err != nil {
 			a.link.set(stateOf(err), err.Error())
 			return err
@@ -94,6 +97,7 @@ func (a *Adapter) receive(ctx context.Context, sink channels.Sink) error {
 		if err != nil {
 			return err
 		}
+		channels.Progressed(sink, pause+slack)
 		if a.wait(ctx, pause) != nil {
 			return nil
 		}
@@ -370,6 +374,8 @@ func (g *gateway) takeOne(ctx context.Context, in channels.Inbound) error {
 			return nil
 		}
 		g.log.Warn("event could not be taken: trying again", "kind", string(in.Kind), "retry_in", pause, "err", err)
+		// When the core is far behind nothing is read meanwhile.
+		channels.Progressed(g.sink, pause+slack)
 		if err := g.wait(ctx, pause); err != nil {
 			return err
 		}

@@ -174,6 +174,7 @@ func (s *socket) read(ctx context.Context, login frame) error {
 		if err != nil {
 			return err
 		}
+		channels.Progressed(s.sink, 3*interval+slack)
 		if err := s.take(ctx, f); err != nil {
 			return err
 		}

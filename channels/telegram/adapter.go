@@ -22,6 +22,8 @@ var (
 	_ channels.WebhookReceiver  = (*Adapter)(nil)
 	_ channels.WebhookRegistrar = (*Adapter)(nil)
 	_ channels.Checker          = (*Adapter)(nil)
+	_ channels.Linker           = (*Adapter)(nil)
+	_ channels.Holder           = (*Adapter)(nil)
 )
 
 // Adapter is one bot.
@@ -39,6 +41,7 @@ type Adapter struct {
 	moves    moves
 	answered answered
 	trouble  trouble
+	link     channels.Teller
 
 	// Replaced by tests.
 	now  func() time.Time
@@ -117,6 +120,8 @@ func (a *Adapter) Capabilities(chat channels.Chat) channels.Capabilities {
 // out of reach for a minute.
 func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 	defer a.http.CloseIdleConnections()
+	a.link.Begin(ctx, sink)
+	defer a.link.End()
 	if err := a.introduce(ctx); err != nil {
 		return err
 	}
@@ -126,10 +131,19 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 	if a.cfg.Mode == ModePolling {
 		return a.poll(ctx, sink)
 	}
+	// Telegram calls whether it can be called or not.
+	a.link.Set(channels.LinkUp, "")
 	extra.Go(func() { a.lookAtWebhook(ctx) })
 	<-ctx.Done()
 	return nil
 }
+
+// Link is up once a poll was answered, and until one fails. By webhook it is up
+// while the bot runs.
+func (a *Adapter) Link() channels.Link { return a.link.Link() }
+
+// Holds implements channels.Holder: Telegram serves one poll of a bot.
+func (a *Adapter) Holds() bool { return a.cfg.Mode == ModePolling }
 
 // longestWait is the longest wait before something is tried again.
 const longestWait = 30 * time.Second

@@ -20,6 +20,10 @@ const (
 	offsetLife = 6 * 24 * time.Hour
 	// patience is how long polling may fail until Run returns.
 	patience = time.Minute
+	// pollLimit bounds a poll, slack what comes between two, such as what the
+	// core does with an update and the call that acknowledges a press.
+	pollLimit = pollTime + 15*time.Second
+	slack     = 2 * time.Minute
 	// maxConflicts is how many other pollers in a row are borne: one is the
 	// last poll of the process that ran before.
 	maxConflicts = 4
@@ -48,6 +52,7 @@ type trouble struct {
 func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 	off := a.loadOffset(ctx)
 	for ctx.Err() == nil {
+		channels.Progressed(sink, pollLimit+slack)
 		batch, err := a.getUpdates(ctx, off)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // stopping is no failure
@@ -57,12 +62,15 @@ func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 			if err != nil {
 				return err
 			}
+			channels.Progressed(sink, wait+slack)
 			if a.rest(ctx, wait) != nil {
 				return nil //nolint:nilerr // likewise
 			}
 			continue
 		}
 		a.trouble = trouble{}
+		a.link.Set(channels.LinkUp, "")
+		channels.Progressed(sink, slack)
 		if len(batch) == 0 {
 			continue
 		}
@@ -127,12 +135,16 @@ type polled struct {
 }
 
 func (a *Adapter) getUpdates(ctx context.Context, off offset) ([]polled, error) {
-	params := map[string]any{"timeout": int(pollTime / time.Second), "limit": 100, "allowed_updates": allowedUpdates()}
+	wait := pollTime
+	if a.Link().State != channels.LinkUp {
+		wait = 0 // whether polling works is known at once
+	}
+	params := map[string]any{"timeout": int(wait / time.Second), "limit": 100, "allowed_updates": allowedUpdates()}
 	if off.Next != 0 && a.now().Sub(off.At) < offsetLife {
 		params["offset"] = off.Next
 	}
 	// A connection that died without a sign must not stop the channel.
-	ctx, cancel := context.WithTimeout(ctx, pollTime+15*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, pollLimit)
 	defer cancel()
 	var raw []json.RawMessage
 	if err := a.http.call(ctx, "getUpdates", params, &raw); err != nil {
@@ -166,6 +178,7 @@ func (a *Adapter) takeOne(ctx context.Context, sink channels.Sink, p polled) err
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		channels.Progressed(sink, slack)
 		if err == nil {
 			return nil
 		}
@@ -177,6 +190,7 @@ func (a *Adapter) takeOne(ctx context.Context, sink channels.Sink, p polled) err
 			return nil
 		}
 		a.log.Warn("update could not be taken: trying again", "update", p.id, "retry_in", wait, "err", err)
+		channels.Progressed(sink, wait+slack)
 		if err := a.rest(ctx, wait); err != nil {
 			return err
 		}
@@ -203,6 +217,7 @@ func (a *Adapter) failed(ctx context.Context, err error) (time.Duration, error) 
 	if down := a.now().Sub(t.since); down >= patience {
 		return 0, fmt.Errorf("polling has failed for %s: %w", down.Round(time.Second), err)
 	}
+	a.link.Set(channels.LinkConnecting, "polling failed: "+err.Error())
 	a.log.Warn("polling failed: trying again", "retry_in", wait, "err", err)
 	return wait, nil
 }
@@ -214,6 +229,7 @@ func (a *Adapter) conflict(ctx context.Context, e *apiError) error {
 		if t.webhooks++; t.webhooks > maxConflicts {
 			return fmt.Errorf("a webhook is set for this bot again and again: another program runs it; stop that, or set channels.%s.mode to webhook: %w", a.name, e)
 		}
+		a.link.Set(channels.LinkConnecting, "a webhook is set for this bot")
 		a.log.Warn("a webhook is set for this bot, which polls: deleting it", "err", e)
 		if err := a.deleteWebhook(ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn("webhook could not be deleted", "err", err)
@@ -223,6 +239,7 @@ func (a *Adapter) conflict(ctx context.Context, e *apiError) error {
 	if t.conflicts++; t.conflicts >= maxConflicts {
 		return fmt.Errorf("another process polls with the token of channels.%s: stop it, or get a new token from @BotFather if you know of none: %w", a.name, e)
 	}
+	a.link.Set(channels.LinkConnecting, "another process polls with this token")
 	a.log.Warn("another process polls with this token: once after a restart that is normal", "err", e)
 	return nil
 }

@@ -21,6 +21,7 @@ var (
 	_ channels.Linker  = (*Adapter)(nil)
 	_ channels.Pairer  = (*Adapter)(nil)
 	_ channels.Checker = (*Adapter)(nil)
+	_ channels.Holder  = (*Adapter)(nil)
 )
 
 // Adapter is one account.
@@ -89,6 +90,9 @@ func (a *Adapter) Link() channels.Link {
 	return a.link
 }
 
+// Holds implements channels.Holder: WhatsApp serves one connection of a device.
+func (a *Adapter) Holds() bool { return true }
+
 // tell sets the state, and tells the sink where it is another.
 func (a *Adapter) tell(ctx context.Context, sink channels.Sink, l channels.Link) {
 	a.mu.Lock()
@@ -100,9 +104,10 @@ func (a *Adapter) tell(ctx context.Context, sink channels.Sink, l channels.Link)
 	}
 }
 
-// client makes a client of the SDK for one connection.
-func (a *Adapter) client(d device) *whatsmeow.Client {
-	cli := whatsmeow.NewClient(d.Device, sdkLog{a.log})
+// client makes a client of the SDK for one connection. received is called
+// whenever something came from the server.
+func (a *Adapter) client(d device, received func()) *whatsmeow.Client {
+	cli := whatsmeow.NewClient(d.Device, sdkLog{log: a.log, received: received})
 	cli.EnableAutoReconnect = false
 	cli.DisableLoginAutoReconnect = true
 	cli.SynchronousAck = true

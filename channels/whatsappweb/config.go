@@ -57,4 +57,7 @@ const (
 	loginTime = time.Minute
 	// sendTime bounds the wait for the server's answer to a message.
 	sendTime = 30 * time.Second
+	// aliveTime is more than passes between two signs of life: the SDK asks
+	// for one every 20 to 30 s and waits 10 s for it.
+	aliveTime = 2 * time.Minute
 )

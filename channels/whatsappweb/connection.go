@@ -41,14 +41,25 @@ type connection struct {
 	handling sync.RWMutex
 	closed   bool
 	stalled  atomic.Bool
-	once     sync.Once
-	ctx      context.Context
+	// taking is since when a message is being taken, in Unix nanoseconds, or 0.
+	taking atomic.Int64
+	once   sync.Once
+	ctx    context.Context
 }
 
 func newConnection(a *Adapter, sink channels.Sink, d device) *connection {
-	c := &connection{a: a, sink: sink, d: d, cli: a.client(d), up: make(chan struct{}), ended: make(chan ending, 1)}
+	c := &connection{a: a, sink: sink, d: d, up: make(chan struct{}), ended: make(chan ending, 1)}
+	c.cli = a.client(d, c.received)
 	c.cli.AddEventHandlerWithSuccessStatus(c.handle)
 	return c
+}
+
+// received tells of a stanza that came. One that comes while a message is
+// stuck says nothing: the SDK reads on, and handles nothing behind it.
+func (c *connection) received() {
+	if since := c.taking.Load(); since == 0 || c.a.now().Sub(time.Unix(0, since)) < aliveTime {
+		channels.Progressed(c.sink, aliveTime)
+	}
 }
 
 func (c *connection) wasUp() bool {
@@ -76,6 +87,7 @@ func (c *connection) lostf(format string, args ...any) {
 // Then nothing of it is running any more.
 func (c *connection) live(ctx context.Context) ending {
 	c.ctx = ctx
+	channels.Progressed(c.sink, dialTime+loginTime+aliveTime)
 	// What is under way when ctx ends is finished: a receipt that isn't sent is
 	// a message that comes again.
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -169,6 +181,8 @@ func (c *connection) handle(evt any) (ok bool) {
 	}()
 	switch e := evt.(type) {
 	case *events.Message:
+		c.taking.Store(c.a.now().UnixNano())
+		defer c.taking.Store(0)
 		return c.message(e)
 	case *events.Receipt:
 		return c.receipt(e)

@@ -55,8 +55,13 @@ func (d device) payload(name string) func() *waWa6.ClientPayload {
 
 // sdkLog passes on what the SDK warns of, at debug level: what matters of it
 // is also an event or an error. What it would say at lower levels are the
-// stanzas themselves.
-type sdkLog struct{ log *slog.Logger }
+// stanzas themselves; that one came is all that is used of that, for the SDK
+// has no event for an answered keep-alive.
+type sdkLog struct {
+	log      *slog.Logger
+	received func()
+	stanzas  bool // it is what is told of each stanza that came
+}
 
 var _ waLog.Logger = sdkLog{}
 
@@ -72,5 +77,16 @@ func (l sdkLog) say(format string, args []any) {
 func (l sdkLog) Warnf(format string, args ...any)  { l.say(format, args) }
 func (l sdkLog) Errorf(format string, args ...any) { l.say(format, args) }
 func (sdkLog) Infof(string, ...any)                {}
-func (sdkLog) Debugf(string, ...any)               {}
-func (l sdkLog) Sub(string) waLog.Logger           { return l }
+
+// Debugf implements waLog.Logger.
+func (l sdkLog) Debugf(string, ...any) {
+	if l.stanzas {
+		l.received()
+	}
+}
+
+// Sub implements waLog.Logger.
+func (l sdkLog) Sub(module string) waLog.Logger {
+	l.stanzas = module == "Recv"
+	return l
+}

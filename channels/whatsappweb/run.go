@@ -20,6 +20,7 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 		if err != nil {
 			return err
 		}
+		channels.Progressed(sink, wait+aliveTime)
 		if a.rest(ctx, wait) != nil {
 			return nil
 		}
@@ -125,6 +126,7 @@ func (a *Adapter) stay(ctx context.Context, sink channels.Sink, st Store, d devi
 		}
 		a.tell(ctx, sink, end.link)
 		a.log.Warn("connection ended", "state", end.link.State, "why", end.link.Detail, "retry_in", end.wait)
+		channels.Progressed(sink, end.wait+aliveTime)
 		if err := a.rest(ctx, end.wait); err != nil {
 			return 0, unlessOver(ctx, err)
 		}
