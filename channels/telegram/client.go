@@ -79,7 +79,7 @@ func (c *client) call(ctx context.Context, method string, params, result any) er
 		return &lostError{sent: true, err: fmt.Errorf("answer to %s: %w", method, err)}
 	}
 	if err := json.Unmarshal(a.Result, result); err != nil {
-		return &lostError{sent: true, err: fmt.Errorf("result of %s: %w", method, err)}
+		return &lostError{sent: true, err: fmt.Errorf("result of %s: %w", method, errNonsense)}
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (c *client) Do(req *http.Request) (*http.Response, error) {
 	case good && bad == nil && a.OK:
 		slim(path.Base(req.URL.Path), &a)
 	case good && (bad != nil || a.OK || a.ErrorCode == 0):
-		return nil, &lostError{sent: true, err: errors.New("answer makes no sense")}
+		return nil, &lostError{sent: true, err: errNonsense}
 	default:
 		return nil, c.refused(resp, a, bad == nil && !a.OK && (a.ErrorCode != 0 || a.Description != ""))
 	}

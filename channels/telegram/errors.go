@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -49,6 +50,9 @@ func (e *lostError) Error() string {
 
 func (e *lostError) Unwrap() error { return e.err }
 
+// errNonsense is an answer of another form than the Bot API's.
+var errNonsense = errors.New("answer makes no sense")
+
 // sendError tells the class of a failed call. Whatever the library fails at
 // by itself comes after the request has left.
 func (c *client) sendError(err error) *channels.SendError {
@@ -60,6 +64,9 @@ func (c *client) sendError(err error) *channels.SendError {
 			return &channels.SendError{Class: channels.Unknown, Err: e}
 		}
 		return &channels.SendError{Class: channels.Temporary, Err: e}
+	}
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // its text names types of Go
+		err = &lostError{sent: true, err: errNonsense}
 	}
 	return &channels.SendError{Class: channels.Unknown, Err: c.scrub(err)}
 }

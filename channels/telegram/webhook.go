@@ -103,7 +103,7 @@ func (a *Adapter) RegisterWebhook(ctx context.Context, url string) error {
 		URL: url, SecretToken: a.cfg.SecretToken.Reveal(), AllowedUpdates: allowedUpdates(), MaxConnections: a.cfg.MaxConnections,
 	})
 	if err != nil {
-		return fmt.Errorf("setting the webhook: %w", a.http.sendError(err))
+		return a.http.sendError(err)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (a *Adapter) deleteWebhook(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	if _, err := a.api.DeleteWebhook(ctx, &tg.DeleteWebhookParams{}); err != nil {
-		return fmt.Errorf("deleting the webhook: %w", a.http.sendError(err))
+		return a.http.sendError(err)
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (a *Adapter) WebhookStatus(ctx context.Context) (channels.WebhookStatus, er
 	defer cancel()
 	info, err := a.api.GetWebhookInfo(ctx)
 	if err != nil {
-		return channels.WebhookStatus{}, fmt.Errorf("asking for the webhook: %w", a.http.sendError(err))
+		return channels.WebhookStatus{}, a.http.sendError(err)
 	}
 	s := channels.WebhookStatus{URL: info.URL, Pending: info.PendingUpdateCount, LastError: a.http.redact(info.LastErrorMessage)}
 	if s.LastError != "" && info.LastErrorDate > 0 {

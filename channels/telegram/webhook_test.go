@@ -201,6 +201,19 @@ func TestRegisterWebhook(t *testing.T) {
 	}
 }
 
+// An answer of another form than the Bot API's isn't told in types of Go.
+func TestWebhookStatus_AnswerOfAnotherForm(t *testing.T) {
+	t.Parallel()
+	for _, raw := range []string{`{"ok":true,"result":[1]}`, `{"ok":true,"result":{"url":5}}`, `<html>`, `[]`} {
+		b := newBed(t, webhook)
+		b.fake.Script(telegramtest.Fault{Method: "getWebhookInfo", Status: 200, Raw: raw})
+		_, err := b.WebhookStatus(t.Context())
+		if err == nil || err.Error() != "unknown: telegram gave no answer: answer makes no sense" {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+}
+
 func TestWebhook_GroupBeforeTheNameIsKnown(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, webhook)

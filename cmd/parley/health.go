@@ -43,7 +43,7 @@ func checkHealth(cmd *cobra.Command, _ []string) error {
 	limit, _ := flags.GetDuration("timeout") // declared above
 	given, _ := flags.GetString("url")       // declared above
 	if limit <= 0 {
-		return usageError{fmt.Errorf("--timeout %s: it has to be more than nothing", limit)}
+		return usageError{fmt.Errorf("--timeout: expected more than nothing, not %s", limit)}
 	}
 	base, err := healthBase(cmd, given)
 	if err != nil {

@@ -50,11 +50,6 @@ type streams struct {
 	out, err io.Writer
 }
 
-// usageError is a mistake of the caller's: exit code 2.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	root := newRoot(streams{in, out, errOut})
 	root.SetArgs(args)
@@ -85,9 +80,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
-	})
+	root.SetFlagErrorFunc(flagError)
 	for _, c := range []func(streams) *cobra.Command{
 		newServe, newChat, newCheck, newTools, newInit, newSchema, newVersion, newMigrate, newBackup, newExport,
 		newConfirmations, newChats, newAudit, newOutbox, newSenders, newForget, newWebhooks, newPair, newHealth, newMCP,
@@ -97,21 +90,6 @@ func newRoot(s streams) *cobra.Command {
 		root.AddCommand(cmd)
 	}
 	checkArgs(root)
-	root.InitDefaultCompletionCmd()
+	checkBuiltIn(root)
 	return root
-}
-
-// checkArgs makes wrong arguments a mistake of the caller's. A command that
-// says nothing of its arguments takes none.
-func checkArgs(cmd *cobra.Command) {
-	args := cmd.Args
-	if args == nil {
-		args = cobra.NoArgs
-	}
-	cmd.Args = func(cmd *cobra.Command, a []string) error {
-		if err := args(cmd, a); err != nil {
-			return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
-		}
-		return nil
-	}
 }

@@ -49,6 +49,11 @@ func readFlags(cmd *cobra.Command) {
 // reading opens the store beside a running daemon, reads with fn and prints.
 // With --follow it reads again whenever there may be something new.
 func reading[T any](cmd *cobra.Command, key func(T) string, fn func(context.Context, *store.Store, int) ([]T, error), header string, row func(T) []any) error {
+	flags := cmd.Flags()
+	limit, err := atLeast(flags, "limit", 1)
+	if err != nil {
+		return err
+	}
 	cfg, err := loadConfig(cmd)
 	if err != nil {
 		return err
@@ -58,10 +63,8 @@ func reading[T any](cmd *cobra.Command, key func(T) string, fn func(context.Cont
 	if err != nil {
 		return err
 	}
-	flags := cmd.Flags()
 	asJSON, _ := flags.GetBool("json") // declared by readFlags
 	follow, _ := flags.GetBool("follow")
-	limit, _ := flags.GetInt("limit")
 	seen := map[string]string{}
 	for first := true; ; first = false {
 		rows, err := fn(ctx, s, limit)

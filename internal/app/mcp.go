@@ -155,7 +155,8 @@ type MCPPins struct {
 var ErrNoMCP = errors.New("no MCP server is configured: add one under mcp.servers")
 
 // MCP compares the cards of the MCP servers of names (none: all) with the pins,
-// and where write is true pins them.
+// and where write is true pins them. Where there is nothing new to pin, such as
+// when no server can be reached, no file is written.
 func MCP(ctx context.Context, cfg *config.Config, log *slog.Logger, names []string, write bool) (MCPPins, error) {
 	out := MCPPins{File: lockFile(cfg)}
 	if len(cfg.MCP.Servers) == 0 {
@@ -170,7 +171,7 @@ func MCP(ctx context.Context, cfg *config.Config, log *slog.Logger, names []stri
 		return out, err
 	}
 	out.Problems, out.Others = look.Problems, look.Others
-	if out.Diff, err = mcptool.Diff(before, look.Lock); err != nil || !write {
+	if out.Diff, err = mcptool.Diff(before, look.Lock); err != nil || out.Diff == "" || !write {
 		return out, err
 	}
 	data, err := look.Lock.Encode()
