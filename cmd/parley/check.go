@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -16,11 +17,14 @@ func newCheck(streams) *cobra.Command {
 		Long:    "Does all that serve does before it starts: reads the configuration, loads scripts, checks tools and texts.\nMistakes are told as file:line:column and end it with 2; advice about tools is told and ends it with 0.",
 		Example: "  parley check -c parley.yaml\n  parley check --live",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts := app.Options{In: cmd.InOrStdin(), Out: cmd.OutOrStdout()}
 			cfg, err := loadConfig(cmd)
 			if err != nil {
-				return err
+				opts.Log = slog.New(slog.DiscardHandler)
+				return app.Mistakes(cmd.Context(), err, opts)
 			}
-			bot, err := app.Build(cmd.Context(), cfg, app.Options{Log: newLog(cmd, cfg), In: cmd.InOrStdin(), Out: cmd.OutOrStdout()})
+			opts.Log = newLog(cmd, cfg)
+			bot, err := app.Build(cmd.Context(), cfg, opts)
 			if err != nil {
 				return usageError{err}
 			}

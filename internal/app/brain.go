@@ -45,11 +45,13 @@ func (b *Bot) think(ctx context.Context, cfg *config.Config, remote []tool.Tool)
 	if out.tools, err = newTools(ctx, cfg, b.cacheDir(), remote, b.log, b.spare.long, b.opts.Tools); err != nil {
 		keep(err)
 	}
-	chain, models, err := newChain(cfg, b.calls, b.log)
-	if err != nil {
-		keep(problem.Model.Errorf("model: %w", err))
+	if cfg.Model.Provider != "" || !b.opts.Partial {
+		chain, models, err := newChain(cfg, b.calls, b.log)
+		if err != nil {
+			keep(problem.Model.Errorf("model: %w", err))
+		}
+		out.model, out.models = chain, models
 	}
-	out.model, out.models = chain, models
 	if b.opts.Model != nil {
 		out.model = b.opts.Model
 	}

@@ -61,6 +61,8 @@ type Options struct {
 	GiveBack bool
 	// Fatal is told why the process must end at once.
 	Fatal func(error)
+	// Partial makes do without a model and without channels: see Mistakes.
+	Partial bool
 	// Model replaces the configured model, and Tools are added to the
 	// configured ones: for tests and programs around the daemon.
 	Model turn.Model
@@ -161,7 +163,7 @@ func (b *Bot) makeChannels() error {
 		}
 		b.adapters = append(b.adapters, instance{name: name, kind: "extra", cfg: config.Channel{Name: name}, adapter: a})
 	}
-	if len(b.adapters) == 0 && len(errs) == 0 {
+	if len(b.adapters) == 0 && len(errs) == 0 && !b.opts.Partial {
 		errs = append(errs, problem.NoChannel.Errorf("channels: none is configured: add one, such as web: {kind: webchat}"))
 	}
 	return errors.Join(errs...)

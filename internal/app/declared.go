@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/parley-bot/parley/internal/config"
+	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/tool"
 	httptool "github.com/parley-bot/parley/internal/tool/http"
 	"github.com/parley-bot/parley/internal/tool/js"
@@ -121,6 +122,22 @@ func declared(c config.Tool, set *toolset, asked js.Answered, log *slog.Logger) 
 	}
 	t.Digest = tool.Digest(&t, slices.Concat(code, questions(c))...)
 	return t, nil
+}
+
+// placed tells each mistake of a declared tool at its key.
+func placed(c config.Tool, err error) error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var each []error
+		for _, one := range many.Unwrap() {
+			each = append(each, placed(c, one))
+		}
+		return errors.Join(each...)
+	}
+	at := c.Pos
+	if k, ok := errors.AsType[*tool.KeyError](err); ok {
+		at = c.Place(map[bool]string{true: "http.", false: "sql."}[c.HTTP != nil] + k.Key())
+	}
+	return problem.Tool.Errorf("%s: tool %s: %w", at, c.Name, err)
 }
 
 func sqlConfig(c config.Tool) sqltool.Config {

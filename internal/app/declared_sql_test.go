@@ -127,7 +127,8 @@ func TestDeclared_SQLIsChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = Build(t.Context(), cfg, Options{Log: slog.New(slog.DiscardHandler)})
-		if err == nil || !strings.Contains(err.Error(), path+":5:3: tool a: ") || !strings.Contains(err.Error(), c.want) {
+		place := fmt.Sprintf("%s:5:%d: tool a: ", path, len("  a: {description: d, effect: , sql: {q")+len(c.effect))
+		if err == nil || !strings.Contains(err.Error(), place) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -76,7 +76,7 @@ func newTools(ctx context.Context, cfg *config.Config, cacheDir string, remote [
 	for _, c := range cfg.Tools.Named {
 		t, err := declared(c, set, asked[c.Name], log)
 		if err != nil {
-			errs = append(errs, problem.Tool.Errorf("%s: tool %s: %w", c.Pos, c.Name, err))
+			errs = append(errs, placed(c, err))
 			continue
 		}
 		all = append(all, t)

@@ -35,6 +35,31 @@ func TestBuild_WrongConfigs(t *testing.T) {
 		{"a model's rules", "model: {provider: script, script: wrong.yaml}\nchannels: {web: {kind: webchat}}\n"},
 		{"two tools of one name", script + "fetch: {allow: [h.example]}\ntools:\n  scripts: [tools.ts]\n  menu: {description: d, http: {url: \"https://h.example\"}}\nchannels: {web: {kind: webchat}}\n"},
 	}
+	const tools = "fetch: {allow: [h.example]}\nchannels: {web: {kind: webchat}}\ntools:\n"
+	cases = append(cases, [][2]string{
+		{"an HTTP tool's auth", script + tools + "  a:\n    description: d\n    http:\n      url: https://h.example\n      headers: {Authorization: x}\n" +
+			"      auth:\n        basic:\n          user: a:b\n          password: hunter2\n        hmac: {secret: hunter2}\n" +
+			"  b:\n    description: d\n    http:\n      url: https://h.example\n      auth:\n        basic:\n          user: a:b\n          password: hunter2\n" +
+			"  c:\n    description: d\n    http:\n      url: https://h.example\n      headers: {Authorization: x}\n      auth:\n        bearer: hunter2\n" +
+			"  d:\n    description: d\n    http:\n      url: https://h.example\n      auth:\n        hmac: {secret: hunter2}\n" +
+			"  e:\n    description: d\n    http:\n      url: https://h.example\n      method: POST\n      auth:\n        hmac:\n          secret: hunter2\n          header: Host\n"},
+		{"an HTTP tool's body", script + tools + "  a:\n    description: d\n    http:\n      url: https://h.example\n      method: POST\n      body: {note: \"{nte}\"}\n" +
+			"  b:\n    description: d\n    http:\n      url: https://h.example\n      body: {}\n" +
+			"  c:\n    description: d\n    http:\n      url: https://h.example\n      encoding: form\n" +
+			"  d:\n    description: d\n    http:\n      url: https://h.example\n      method: POST\n      encoding: form\n      body: [1]\n"},
+		{"an HTTP tool's status and result", script + tools + "  a:\n    description: d\n    http:\n      url: https://h.example\n      result: /a~2\n      status:\n        404: none\n        4x: none\n        5xx: \"\"\n" +
+			"  b:\n    description: d\n    http:\n      url: https://h.example\n      bind: {id: user.id}\n      result: |\n        body.items.map(i =>\n          i.name))\n"},
+		{"an SQL tool", script + "data: {shop: {url: \"sqlite://shop.db\"}}\nchannels: {web: {kind: webchat}}\ntools:\n  a:\n    description: d\n    sql:\n      query: delete from t where a = :b\n      bind: {c: user.id}\n      max_rows: -1\n"},
+		{"what is told in one go", "model: {provider: script, script: wrong.yaml}\nlimits: {workers: 0}\nconfirm: {timeout: 5}\nfetch: {allow: [h.example]}\n" +
+			"channels: {web: {kind: webchat}, telegram: {tokn: x}}\ntools:\n  scripts: [broken.ts, gone.ts]\n" +
+			"  a: {description: d, http: {url: \"https://h.example\", result: \"body.(\"}}\n" +
+			"  b: {description: d, http: {url: \"https://other.example\", result: \"body.(\"}}\n" +
+			"  c: {description: d, confirm_message: \"Pay {amount}?\", http: {url: \"https://h.example\"}}\n"},
+		{"one mistake hides no other, but those that come from it", "model: {provider: opnai, script: wrong.yaml}\nfetch: {allow: [\"https://h.example\"]}\n" +
+			"data: {shop: {url: \"mysql://x\"}}\nchannels: {web: }\nlocale: {en: {ai: {eror: x}}}\ntools:\n  scripts: [broken.ts]\n" +
+			"  a: {description: d, http: {url: \"https://h.example\"}}\n  b: {description: d, sql: {query: select 1}}\n"},
+		{"a file that can't be read hides all", script + "tools:\n\tscripts: [broken.ts]\n"},
+	}...)
 	cases = append(cases, [2]string{"pins that were edited", script + "mcp: {servers: {files: {command: [files], allow: [read]}}}\nchannels: {web: {kind: webchat}}\n"})
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -54,8 +79,11 @@ func TestBuild_WrongConfigs(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg, err := config.Load(path, Kinds())
+		opts := Options{Log: slog.New(slog.DiscardHandler)}
 		if err == nil {
-			_, err = Build(t.Context(), cfg, Options{Log: slog.New(slog.DiscardHandler)})
+			_, err = Build(t.Context(), cfg, opts)
+		} else {
+			err = Mistakes(t.Context(), err, opts)
 		}
 		if err == nil {
 			t.Errorf("%s: no error", c[0])

@@ -303,6 +303,17 @@ type Tool struct {
 
 	HTTP *HTTPTool `yaml:"http"`
 	SQL  *SQLTool  `yaml:"sql"`
+
+	node *node
+}
+
+// Place is where a dotted path within the tool's section is configured, such
+// as http.auth.basic, or the nearest part of it.
+func (t Tool) Place(path string) Pos {
+	if f := t.node.find(path); f != nil && f.at.Line > 0 {
+		return f.at
+	}
+	return t.Pos
 }
 
 // Tools are scripts and declared tools, both in the order of the file.

@@ -18,7 +18,9 @@ import (
 // decoder puts a tree into Go values and reports everything that doesn't fit.
 //
 // Structs are described by their yaml tags; `config:"…"` adds, separated by
-// commas: required, text (never expanded), oneof=a|b.
+// commas: required, text (never expanded), lines, oneof=a|b. A plain string is
+// one line, as names, titles and labels have to be where they are logged or
+// shown, unless it is a text or has lines.
 type decoder struct {
 	rep *report
 	src source
@@ -45,6 +47,7 @@ type rules struct {
 	typ      reflect.Type
 	required bool
 	text     bool
+	lines    bool // texts too
 	oneof    []string
 }
 
@@ -72,7 +75,9 @@ func rulesOf(t reflect.Type) []rules {
 			case o == "required":
 				r.required = true
 			case o == "text":
-				r.text = true
+				r.text, r.lines = true, true
+			case o == "lines":
+				r.lines = true
 			case strings.HasPrefix(o, "oneof="):
 				r.oneof = strings.Split(strings.TrimPrefix(o, "oneof="), "|")
 			}

@@ -54,6 +54,8 @@ type Errors struct { //nolint:errname // it is a list of them
 	List []Error
 	// More counts what was left out past the first hundred.
 	More int
+
+	rest *Config
 }
 
 // Error prints one mistake a line.
@@ -113,8 +115,16 @@ func (r *report) merge(err error) bool {
 	return true
 }
 
-// err is nil when nothing was reported.
+// err is an *Errors, or nil when nothing was reported.
 func (r *report) err() error {
+	if many := r.errors(); many != nil {
+		return many
+	}
+	return nil
+}
+
+// errors is nil when nothing was reported.
+func (r *report) errors() *Errors {
 	if len(r.list) == 0 {
 		return nil
 	}

@@ -79,8 +79,11 @@ func load(src source, opts Options) (*Config, error) {
 	cfg.Model = cfg.Model.withDefaults()
 	c := &checker{cfg: cfg, root: root, rep: rep, opts: opts}
 	c.check()
-	if err := rep.err(); err != nil {
-		return nil, err
+	if wrong := rep.errors(); wrong != nil {
+		if wrong.More == 0 {
+			wrong.rest = pruner{root, wrong.List}.rest(cfg)
+		}
+		return nil, wrong
 	}
 	return cfg, nil
 }

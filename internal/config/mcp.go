@@ -22,7 +22,7 @@ type MCPServer struct {
 	Pos  Pos    `yaml:"-"`
 
 	// Command is the program and its arguments.
-	Command []string                 `yaml:"command"`
+	Command []string                 `yaml:"command" config:"lines"`
 	Env     map[string]secret.String `yaml:"env"`
 	// Dir is relative to the file; "" is the working directory.
 	Dir string `yaml:"dir"`

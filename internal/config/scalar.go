@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"go.yaml.in/yaml/v4"
 
@@ -77,6 +78,10 @@ func (d *decoder) scalar(n *node, v reflect.Value, path string, r rules) {
 		d.rep.addf(problem.NotAllowed, n.at, "%s: %s is not allowed%s", path, shown(n), didYouMean(n.value, r.oneof))
 		return
 	}
+	if v.Kind() == reflect.String && !isText(v.Type()) && !r.lines && strings.ContainsFunc(s, breaksLine) {
+		d.rep.addf(problem.WrongType, n.at, "%s must be one line: it holds a line break or another control character", path)
+		return
+	}
 	if is[secret.String](v.Type()) {
 		v.Set(reflect.ValueOf(secret.New(s)))
 		return
@@ -85,6 +90,10 @@ func (d *decoder) scalar(n *node, v reflect.Value, path string, r rules) {
 		d.rep.addf(problem.WrongType, n.at, "%s: %s is not %s", path, shown(n), want)
 	}
 }
+
+// breaksLine tells whether a text with r in it isn't one line, or not only
+// text.
+func breaksLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 // set puts s into v, or says what was wanted.
 func (d *decoder) set(n *node, v reflect.Value, s string) (want string) {

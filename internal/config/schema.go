@@ -72,6 +72,11 @@ const variable = `\$\{`
 // written.
 func text() object { return object{"type": []any{"string", "number", "boolean", "null"}} }
 
+// oneLine matches texts without control characters, which stand for
+// themselves in it: JSON and each kind of regular expression has its own way
+// to write them.
+const oneLine = "^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$"
+
 // matching is a text of some form, or one with a variable.
 func matching(pattern string) object {
 	return object{"type": []any{"string", "integer", "null"}, "pattern": pattern + "|" + variable}
@@ -134,7 +139,11 @@ func (s schemer) value(t reflect.Type, v reflect.Value, path string, r rules) ob
 	case reflect.Float32, reflect.Float64:
 		return literal("number")
 	case reflect.String:
-		return text()
+		out := text()
+		if !r.lines {
+			out["pattern"] = oneLine
+		}
+		return out
 	default:
 		if reflect.Zero(t).CanInt() || reflect.Zero(t).CanUint() {
 			return literal("integer")

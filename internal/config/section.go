@@ -40,7 +40,8 @@ func (s *Section) fromNode(d *decoder, n *node, path string) {
 // the section: unknown keys and wrong types are errors with their place,
 // ${VAR} is expanded, and secret.String fields have their _file form. Fields
 // are named by yaml tags; a tag config:"…" adds, separated by commas,
-// required, text (never expanded), and oneof=a|b. Supported are strings,
+// required, text (never expanded), lines, and oneof=a|b; a string without
+// text or lines is one line. Supported are strings,
 // numbers, booleans, time.Duration, encoding.TextUnmarshaler, secret.String,
 // json.RawMessage, and structs, pointers, lists and maps of these.
 //
@@ -218,10 +219,10 @@ func (t *Tools) fromNode(d *decoder, n *node, path string) {
 			t.scripts(d, f, p)
 			continue
 		}
-		tool := Tool{Name: f.key, Pos: f.at}
 		if f.val.isNull() {
 			f.val = &node{kind: yaml.MappingNode, at: f.at}
 		}
+		tool := Tool{Name: f.key, Pos: f.at, node: f.val}
 		d.into(f.val, &tool, p)
 		t.Named = append(t.Named, tool)
 	}

@@ -59,6 +59,8 @@ func wrongs() [][2]string {
 		{"bad size", model + "limits: {message_bytes: huge}\n"},
 		{"bad rate", model + "limits: {per_user: 20 per minute}\n"},
 		{"several at once", model + "server: {listen: nowhere}\nloop: {max_steps: 0}\nlimits: {workers: 0, queue_per_chat: x}\n"},
+		{"line break in a name", model + "bot: {name: \"A\\nB\"}\nalerts: {chat: \"web:x\\ty\"}\nchannels: {web: {kind: webchat, allow: [\"a\\u2028b\"]}}\n"},
+		{"line break in what people are shown", model + "fetch: {allow: [h.example]}\ntools:\n  a:\n    title: |\n      Two\n      lines\n    description: |\n      two\n      lines\n    schema: {type: object, properties: {n: {type: string}}}\n    labels: {n: {x: \"\\e[31mred\"}}\n    http: {url: \"https://h.example\"}\nmcp: {servers: {m: {command: [sh, -c, \"a\\nb\"], allow: {r: {title: \"a\\rb\"}}}}}\n"},
 		{"unset variable", model + "bot: {name: \"${NOBODY}\"}\n"},
 		{"unset variable of a secret", "model: {provider: openai, name: m, api_key: \"${NOBODY}\"}\n"},
 		{"open variable", model + "bot: {name: \"${KEY\"}\n"},

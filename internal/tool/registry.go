@@ -8,6 +8,8 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -77,6 +79,9 @@ func (r *Registry) add(t Tool) error {
 	}
 	if !acceptsObjects(s) {
 		return errors.New(`the schema must be of type "object"`)
+	}
+	if strings.ContainsFunc(t.Title, unicode.IsControl) {
+		return errors.New("the title must be one line: it holds a line break or another control character")
 	}
 	t.Title = cmp.Or(t.Title, Humanize(t.Name))
 	t.Digest = cmp.Or(t.Digest, Digest(&t))

@@ -42,11 +42,11 @@ func checkStatus(list []Status) error {
 	for i, s := range list {
 		switch {
 		case !regexp.MustCompile(`^[1-5]([0-9][0-9]|xx)$`).MatchString(s.Match):
-			errs = append(errs, fmt.Errorf("status: %q is neither a status such as 404 nor a class such as 5xx", s.Match))
+			errs = append(errs, tool.At("status."+s.Match, fmt.Errorf("status: %q is neither a status such as 404 nor a class such as 5xx", s.Match)))
 		case (s.Error == "") == (s.Result == nil):
-			errs = append(errs, fmt.Errorf("status: %s needs a text, which is the error, or {result: …}", s.Match))
+			errs = append(errs, tool.At("status."+s.Match, fmt.Errorf("status: %s needs a text, which is the error, or {result: …}", s.Match)))
 		case slices.ContainsFunc(list[:i], func(o Status) bool { return o.Match == s.Match }):
-			errs = append(errs, fmt.Errorf("status: %s is given twice", s.Match))
+			errs = append(errs, tool.At("status."+s.Match, fmt.Errorf("status: %s is given twice", s.Match)))
 		}
 	}
 	return errors.Join(errs...)

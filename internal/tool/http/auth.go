@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-bot/parley/internal/egress"
 	"github.com/parley-bot/parley/internal/secret"
+	"github.com/parley-bot/parley/internal/tool"
 )
 
 // Auth is how a request proves whose it is; one of the three at the most.
@@ -45,7 +46,7 @@ func (a Auth) kind() (string, error) {
 	case 1:
 		return kinds[0], nil
 	default:
-		return "", fmt.Errorf("auth: %s are given; one proof is enough", strings.Join(kinds, " and "))
+		return "", tool.At("auth", fmt.Errorf("auth: %s are given; one proof is enough", strings.Join(kinds, " and ")))
 	}
 }
 
@@ -58,32 +59,32 @@ func (r *Runner) setAuth(a Auth) error {
 		return err
 	case "hmac":
 		if !r.body {
-			return errors.New("auth: hmac signs a body, and this method has none")
+			return tool.At("auth.hmac", errors.New("auth: hmac signs a body, and this method has none"))
 		}
 		if a.Header == "" {
 			a.Header = "X-Signature"
 		}
 		if strings.Trim(a.Header, tokenChars) != "" || egress.OwnHeader(a.Header) || strings.EqualFold(a.Header, idempotencyKey) || hasControl(a.Prefix) {
-			return fmt.Errorf("auth: hmac: %q can't be the header of a signature", a.Header)
+			return tool.At("auth.hmac.header", fmt.Errorf("auth: hmac: %q can't be the header of a signature", a.Header))
 		}
 		if r.hasHeader(a.Header) {
-			return fmt.Errorf("auth: hmac: %s is given under headers too", a.Header)
+			return tool.At("auth.hmac.header", fmt.Errorf("auth: hmac: %s is given under headers too", a.Header))
 		}
 		r.sign = a
 		return nil
 	}
 	if r.hasHeader("Authorization") {
-		return errors.New("auth: Authorization is given under headers too")
+		return tool.At("auth."+kind, errors.New("auth: Authorization is given under headers too"))
 	}
 	if hasControl(a.Bearer.Reveal() + a.User + a.Password.Reveal()) {
-		return errors.New("auth: it holds a line break or another control character")
+		return tool.At("auth."+kind, errors.New("auth: it holds a line break or another control character"))
 	}
 	if kind == "bearer" {
 		r.header.Set("Authorization", "Bearer "+a.Bearer.Reveal())
 		return nil
 	}
 	if strings.Contains(a.User, ":") {
-		return errors.New("auth: basic: a user name can't hold a colon")
+		return tool.At("auth.basic.user", errors.New("auth: basic: a user name can't hold a colon"))
 	}
 	req := http.Request{Header: r.header}
 	req.SetBasicAuth(a.User, a.Password.Reveal())

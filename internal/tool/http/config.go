@@ -122,7 +122,7 @@ func New(c Config, g *egress.Guard) (*Runner, error) {
 	var errs []error
 	var known bool
 	if r.body, known = usual(r.method); !known {
-		errs = append(errs, fmt.Errorf("method %q is none of GET, HEAD, DELETE, POST, PUT, PATCH", c.Method))
+		errs = append(errs, tool.At("method", fmt.Errorf("method %q is none of GET, HEAD, DELETE, POST, PUT, PATCH", c.Method)))
 	}
 	switch r.effect {
 	case tool.Read, tool.Idempotent, tool.Unsafe:
@@ -131,10 +131,10 @@ func New(c Config, g *egress.Guard) (*Runner, error) {
 	}
 	t, err := parseTemplate(c.URL)
 	if err != nil {
-		errs = append(errs, fmt.Errorf("url: %w", err))
+		errs = append(errs, tool.At("url", fmt.Errorf("url: %w", err)))
 	} else {
 		r.url = t
-		errs = append(errs, checkHost(t, g, c), checkNames(t, c))
+		errs = append(errs, tool.At("url", checkHost(t, g, c)), tool.At("url", checkNames(t, c)))
 	}
 	r.bind, err = tool.ParseBindings(c.Bind)
 	args, open := tool.ArgumentNames(c.Schema)
@@ -142,10 +142,10 @@ func New(c Config, g *egress.Guard) (*Runner, error) {
 		_, bound := c.Bind[name]
 		return bound || open || slices.Contains(args, name)
 	}
-	errs = append(errs, err, tool.CheckBindings(r.bind, args), r.setHeader(c.Headers, placeholder), r.setAuth(c.Auth),
+	errs = append(errs, tool.At("bind", err), tool.At("bind", tool.CheckBindings(r.bind, args)), r.setHeader(c.Headers, placeholder), r.setAuth(c.Auth),
 		r.setBody(c, placeholder), checkStatus(c.Status))
 	if c.Pointer != "" {
-		errs = append(errs, checkPointer(c.Pointer))
+		errs = append(errs, tool.At("result", checkPointer(c.Pointer)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -164,22 +164,26 @@ func (r *Runner) setBody(c Config, known func(string) bool) error {
 		return nil
 	}
 	if _, ok := usual(r.method); ok && !r.body {
-		return fmt.Errorf("body, encoding: a %s request has no body", r.method)
+		err := fmt.Errorf("body, encoding: a %s request has no body", r.method)
+		if c.Body == nil {
+			return tool.At("encoding", err)
+		}
+		return tool.At("body", err)
 	}
 	if c.Body == nil {
 		return nil
 	}
 	t, err := parseBody(c.Body)
 	if err != nil {
-		return fmt.Errorf("body: %w", err)
+		return tool.At("body", fmt.Errorf("body: %w", err))
 	}
 	for _, name := range t.names() {
 		if !known(name) {
-			return fmt.Errorf("body: the placeholder {%s} is neither an argument in the schema nor bound", name)
+			return tool.At("body", fmt.Errorf("body: the placeholder {%s} is neither an argument in the schema nor bound", name))
 		}
 	}
 	if c.Form && t.kind != '{' {
-		return errors.New("body: a form is a mapping of names to values")
+		return tool.At("body", errors.New("body: a form is a mapping of names to values"))
 	}
 	r.template = &t
 	return nil

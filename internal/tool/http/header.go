@@ -30,19 +30,19 @@ func (r *Runner) setHeader(headers map[string]secret.String, known func(string) 
 		placeholder := func(p tool.Piece) bool { return p.Name != "" }
 		switch {
 		case name == "" || strings.Trim(name, tokenChars) != "":
-			errs = append(errs, fmt.Errorf("headers: %q is no name of a header", name))
+			errs = append(errs, tool.At("headers."+name, fmt.Errorf("headers: %q is no name of a header", name)))
 		case egress.OwnHeader(name):
-			errs = append(errs, fmt.Errorf("headers: %s belongs to the connection and can't be set", name))
+			errs = append(errs, tool.At("headers."+name, fmt.Errorf("headers: %s belongs to the connection and can't be set", name)))
 		case strings.EqualFold(name, idempotencyKey):
-			errs = append(errs, fmt.Errorf("headers: %s is the id of the call and can't be set", name))
+			errs = append(errs, tool.At("headers."+name, fmt.Errorf("headers: %s is the id of the call and can't be set", name)))
 		case hasControl(value):
-			errs = append(errs, fmt.Errorf("headers: the value of %s holds a line break or another control character", name))
+			errs = append(errs, tool.At("headers."+name, fmt.Errorf("headers: the value of %s holds a line break or another control character", name)))
 		case r.hasHeader(name):
-			errs = append(errs, fmt.Errorf("headers: %s is given twice", name))
+			errs = append(errs, tool.At("headers."+name, fmt.Errorf("headers: %s is given twice", name)))
 		case !slices.ContainsFunc(ps, placeholder):
 			r.header.Set(name, value)
 		case slices.ContainsFunc(ps, func(p tool.Piece) bool { return placeholder(p) && !known(p.Name) }):
-			errs = append(errs, fmt.Errorf("headers: a placeholder in %s is neither an argument in the schema nor bound", name))
+			errs = append(errs, tool.At("headers."+name, fmt.Errorf("headers: a placeholder in %s is neither an argument in the schema nor bound", name)))
 		default:
 			r.headers = append(r.headers, headerTemplate{http.CanonicalHeaderKey(name), ps})
 		}

@@ -68,12 +68,12 @@ func NewTool(c Config, s *Source) (*Runner, error) {
 	var errs []error
 	var err error
 	if r.query, err = Parse(s.Dialect(), c.Query); err != nil {
-		errs = append(errs, fmt.Errorf("query: %w", err))
+		errs = append(errs, tool.At("query", fmt.Errorf("query: %w", err)))
 	}
 	switch r.effect {
 	case tool.Read:
 		if err == nil && r.query.Writes {
-			errs = append(errs, errors.New("query: it writes, and the tool's effect is read (the default): set effect: unsafe, or idempotent"))
+			errs = append(errs, tool.At("query", errors.New("query: it writes, and the tool's effect is read (the default): set effect: unsafe, or idempotent")))
 		}
 	case tool.Idempotent, tool.Unsafe:
 	default:
@@ -84,22 +84,22 @@ func NewTool(c Config, s *Source) (*Runner, error) {
 	case ShapeRow, ShapeValue:
 		r.limits.Rows = 1
 	default:
-		errs = append(errs, fmt.Errorf("result: %q is none of rows, row, value", c.Result))
+		errs = append(errs, tool.At("result", fmt.Errorf("result: %q is none of rows, row, value", c.Result)))
 	}
 	if c.MaxRows < 0 {
-		errs = append(errs, errors.New("max_rows: must be at least 1"))
+		errs = append(errs, tool.At("max_rows", errors.New("max_rows: must be at least 1")))
 	}
 	args, open := tool.ArgumentNames(c.Schema)
 	r.bind, err = tool.ParseBindings(c.Bind)
-	errs = append(errs, err, tool.CheckBindings(r.bind, args))
+	errs = append(errs, tool.At("bind", err), tool.At("bind", tool.CheckBindings(r.bind, args)))
 	for _, name := range r.query.Names {
 		if _, bound := c.Bind[name]; !bound && !open && !slices.Contains(args, name) {
-			errs = append(errs, fmt.Errorf("query: the parameter :%s is neither an argument in the schema nor bound", name))
+			errs = append(errs, tool.At("query", fmt.Errorf("query: the parameter :%s is neither an argument in the schema nor bound", name)))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Bind)) {
 		if r.query.Text != "" && !slices.Contains(r.query.Names, name) {
-			errs = append(errs, fmt.Errorf("bind: %q is bound, and the query has no :%s", name, name))
+			errs = append(errs, tool.At("bind", fmt.Errorf("bind: %q is bound, and the query has no :%s", name, name)))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
