@@ -43,10 +43,10 @@ func (a *App) alert(ctx context.Context) {
 // again, 0 where there is no need.
 func (a *App) judge(ctx context.Context, name string, s standing) time.Duration {
 	const again = 10 * time.Second // where the store fails
-	if s.ended {
+	if s.ended || s.link.State == channels.LinkStandby {
 		return 0
 	}
-	begun, waits := s.bad, !s.link.State.Lasting()
+	begun, waits := s.bad, !s.lasting()
 	if s.up() {
 		begun, waits = s.upSince, s.assumed
 	}
@@ -62,9 +62,12 @@ func (a *App) judge(ctx context.Context, name string, s standing) time.Duration 
 	if !s.up() {
 		want = []byte(s.link.State)
 	}
+	if s.endless {
+		want = []byte("endless") // more than failed: a person has to restart
+	}
 	// That it is connecting, or that a device is to be linked, is no news to
 	// somebody who was told why it doesn't work.
-	known := had != nil && want != nil && (!s.link.State.Lasting() || s.link.State == channels.LinkPairing)
+	known := had != nil && want != nil && (!s.lasting() || s.link.State == channels.LinkPairing)
 	if string(had) == string(want) || known {
 		return 0
 	}

@@ -36,6 +36,8 @@ type standing struct {
 	// bad is when it ceased to be up, upSince when it came up last.
 	bad, upSince time.Time
 	was          bool // it was up before
+	stood        bool // it stood by before
+	endless      bool // its Run doesn't end
 	assumed      bool // it is up because it was started: it doesn't say more
 	ended        bool // there is nothing more to receive
 	pairs        bool // a person has to link a device to it
@@ -44,6 +46,9 @@ type standing struct {
 }
 
 func (s standing) up() bool { return s.link.State == channels.LinkUp }
+
+// lasting tells whether it ends only when a person does something.
+func (s standing) lasting() bool { return s.endless || s.link.State.Lasting() }
 
 func newHealth(instances []instance, reg prometheus.Registerer) *health {
 	h := &health{
@@ -116,11 +121,14 @@ func (h *health) change(name string, l channels.Link, assumed bool) {
 	case l.State != channels.LinkUp && s.up() && (!s.assumed || now.Sub(s.upSince) >= grace):
 		// One that fails soon after each start has been bad all the time.
 		s.bad = now
+	case s.link.State == channels.LinkStandby && l.State != channels.LinkStandby:
+		s.bad = now
 	}
+	s.stood = s.stood || l.State == channels.LinkStandby
 	if l.State == channels.LinkFailed || l.State.Lasting() {
 		s.trouble = &httpserver.ChannelError{At: now.UTC(), Doing: "receive", Class: string(l.State)}
 	}
-	s.link, s.ended = l, false
+	s.link, s.ended, s.endless = l, false, false
 	h.set(name, s)
 }
 
@@ -151,6 +159,16 @@ func (h *health) down(name string, err error) {
 	if s.ended {
 		s.trouble = before
 	}
+	h.set(name, s)
+}
+
+// stuck is a Run that doesn't heed its end: another can't be started.
+func (h *health) stuck(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.change(name, channels.Link{State: channels.LinkFailed, Detail: "doesn't end: restart parley"}, false)
+	s := h.state[name]
+	s.endless = true
 	h.set(name, s)
 }
 
@@ -206,7 +224,7 @@ func (h *health) standings() map[string]standing {
 func (h *health) report() map[string]httpserver.ChannelState {
 	out := map[string]httpserver.ChannelState{}
 	for name, s := range h.standings() {
-		brief := s.was && s.link.State == channels.LinkConnecting && h.now().Sub(s.bad) < grace
+		brief := (s.was || s.stood) && s.link.State == channels.LinkConnecting && h.now().Sub(s.bad) < grace
 		c := httpserver.ChannelState{Up: s.up() || brief, State: string(s.link.State), Detail: s.link.Detail,
 			LastInbound: s.in.UTC(), LastOutbound: s.out.UTC(), LastError: s.trouble, Pairing: s.pairing()}
 		if s.up() {

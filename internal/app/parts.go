@@ -2,9 +2,7 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -70,51 +68,6 @@ func (a *App) wakeAudit() {
 	}
 }
 
-// runChannel keeps one channel receiving: an adapter that ends with an error
-// is started again, ever more patiently.
-func (a *App) runChannel(ctx context.Context, in instance) {
-	const most = time.Minute
-	for wait := time.Second; ; wait = min(2*wait, most) {
-		start := time.Now()
-		if l, ok := in.adapter.(channels.Linker); ok {
-			a.health.linked(in.name, l.Link())
-		} else {
-			a.health.up(in.name)
-		}
-		err := protect(func() error { return in.adapter.Run(ctx, a.sink(in)) })
-		if ctx.Err() != nil {
-			return
-		}
-		a.health.down(in.name, err)
-		if err == nil {
-			return // it has nothing more to receive (end of the terminal's input)
-		}
-		a.log.Error("channel stopped receiving: trying again", "channel", in.name, "err", err, "in", wait)
-		if time.Since(start) > most {
-			wait = time.Second
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-	}
-}
-
-func protect(fn func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the channel panicked with a %T", r) // the value may hold a credential
-			if re, ok := r.(runtime.Error); ok {
-				err = fmt.Errorf("the channel panicked: %w", re)
-			}
-		}
-	}()
-	return fn()
-}
-
 func (a *App) makeServer(reg prometheus.Registerer) (err error) {
 	deps := httpserver.Deps{
 		Log: a.log, Registerer: reg, Metrics: a.registry.Handler(), Ready: a.ready, Webhooks: map[string]http.Handler{},
@@ -144,7 +97,7 @@ func (a *App) ready(ctx context.Context) httpserver.Readiness {
 		r.Ready, r.Store = false, err.Error()
 	}
 	for _, s := range r.Channels {
-		r.Ready = r.Ready && s.Up
+		r.Ready = r.Ready && (s.Up || s.State == string(channels.LinkStandby))
 	}
 	return r
 }

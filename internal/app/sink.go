@@ -6,8 +6,8 @@ import (
 	"github.com/parley-bot/parley/channels"
 )
 
-// channelSink is a channel's way into the program: messages and reports go to
-// the inbox, how the connection stands to health.
+// channelSink is a channel's way into the program: its messages and reports go
+// to the inbox, that there are any to health.
 type channelSink struct {
 	channels.Sink
 	channels.StatusSink
@@ -16,13 +16,10 @@ type channelSink struct {
 	name string
 }
 
-// sink is what the channel's Run, webhook and pages are given.
-func (a *App) sink(in instance) channels.Sink {
+// sink is what the channel's webhook and pages are given; its Run gets more.
+func (a *App) sink(in instance) channelSink {
 	s := a.inbox.Sink(in.name, in.adapter)
-	status, ok := s.(channels.StatusSink)
-	if !ok {
-		return s
-	}
+	status, _ := s.(channels.StatusSink) // the inbox's are
 	return channelSink{Sink: s, StatusSink: status, app: a, name: in.name}
 }
 
@@ -33,15 +30,4 @@ func (s channelSink) Accept(ctx context.Context, in channels.Inbound) error {
 		s.app.health.heard(s.name)
 	}
 	return err
-}
-
-// Linked implements channels.LinkSink.
-func (s channelSink) Linked(_ context.Context, l channels.Link) {
-	s.app.health.linked(s.name, l)
-	switch {
-	case l.State.Lasting():
-		s.app.log.Error("channel is down until somebody mends it", "channel", s.name, "state", l.State, "why", l.Detail)
-	case l.State != channels.LinkUp:
-		s.app.log.Info("channel is not connected", "channel", s.name, "state", l.State, "why", l.Detail)
-	}
 }

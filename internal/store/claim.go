@@ -86,8 +86,18 @@ func (s *Store) Ping(ctx context.Context) error {
 	return err
 }
 
-// accountTerm is how long an account's lease lasts unless renewed.
-const accountTerm = 30 * time.Second
+// Shared tells whether several processes may have the database at once, so
+// that what only one may do takes a lease. Where claims are kept in memory it
+// is one process, unless the driver says otherwise by a method of this name.
+func (s *Store) Shared() bool {
+	if db, ok := s.db.(interface{ Shared() bool }); ok {
+		return db.Shared()
+	}
+	return s.db.Claims() == nil
+}
+
+// AccountTerm is how long an account's lease lasts unless renewed.
+const AccountTerm = 30 * time.Second
 
 // LeaseAccount takes or renews the right to receive or to send for an account
 // for 30 s; ok is false while another owner's lease lasts. The fence grows when
@@ -108,7 +118,7 @@ func (s *Store) LeaseAccount(ctx context.Context, account, role, owner string) (
 			fence++
 		}
 		_, err = tx.Exec(`INSERT INTO account_lease(account, role, owner, lease_until, fence) VALUES(?1, ?2, ?3, ?4, ?5)
- ON CONFLICT(account, role) DO UPDATE SET owner=?3, lease_until=?4, fence=?5`, account, role, owner, ms(now.Add(accountTerm)), fence)
+ ON CONFLICT(account, role) DO UPDATE SET owner=?3, lease_until=?4, fence=?5`, account, role, owner, ms(now.Add(AccountTerm)), fence)
 		ok = err == nil
 		return fence, wrap("taking account lease", err)
 	})
