@@ -70,11 +70,23 @@ func newLog(cmd *cobra.Command, cfg *config.Config) *slog.Logger {
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		level = slog.LevelInfo
 	}
-	o := &slog.HandlerOptions{Level: level}
-	if cfg.Log.Format == "json" {
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: readable}
+	if machines(cfg) {
 		return slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), o))
 	}
 	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), o))
+}
+
+// machines tells whether the log is for programs: then nothing else is to be on
+// its stream.
+func machines(cfg *config.Config) bool { return cfg.Log.Format == "json" }
+
+// readable writes durations as "2s", which in JSON would be nanoseconds.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // describe says which configuration is used, the demo's with where it was

@@ -28,7 +28,6 @@ func newServe(streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.ErrOrStderr(), describe(cfg))
 			return serve(cmd, cfg, files)
 		},
 	}
@@ -41,6 +40,11 @@ func serve(cmd *cobra.Command, cfg *config.Config, files []string) error {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	log := newLog(cmd, cfg)
+	if machines(cfg) {
+		log.Info("starting", "config", cfg.Source, "demo", cfg.Demo)
+	} else {
+		fmt.Fprintln(cmd.ErrOrStderr(), describe(cfg))
+	}
 	opts := app.Options{
 		Version: version, Log: log, GiveBack: true, In: cmd.InOrStdin(), Out: cmd.OutOrStdout(),
 		Fatal: func(err error) { cancel(fatalError{err}) },
@@ -64,7 +68,7 @@ func serve(cmd *cobra.Command, cfg *config.Config, files []string) error {
 		return early(cmd, log, errors.Join(err, stopApp(a, cfg)))
 	}
 	log.Info("listening", "addr", a.Addr(), "version", version)
-	if cfg.Demo {
+	if cfg.Demo && !machines(cfg) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "open http://%s/chat/ and order something\n", a.Addr())
 	}
 	err = untilEnd(ctx, a, hangups)
