@@ -459,7 +459,8 @@ func (s *Server) Bots(channel string) []Message {
 	return slices.DeleteFunc(s.Messages(channel), func(m Message) bool { return m.Author != BotID })
 }
 
-// Refuse makes every call that concerns a channel fail; status 0 ends it.
+// Refuse makes every call that concerns a channel fail; status 0 ends it, of
+// which the gateway tells where the channel is a server's.
 func (s *Server) Refuse(channel string, status, code int, message string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -467,8 +468,9 @@ func (s *Server) Refuse(channel string, status, code int, message string) {
 	if c == nil {
 		panic(fmt.Sprintf("discordtest: no channel %s", channel))
 	}
-	c.refusal = nil
-	if status != 0 {
-		c.refusal = &apiError{status: status, code: code, message: message}
+	if c.refusal = nil; status == 0 {
+		s.emit(c, "CHANNEL_UPDATE", c)
+		return
 	}
+	c.refusal = &apiError{status: status, code: code, message: message}
 }

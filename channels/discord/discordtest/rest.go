@@ -55,7 +55,7 @@ type call struct {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/gateway" || r.URL.Path == "/gateway/" || r.URL.Path == "/" && r.Header.Get("Upgrade") != "" {
+	if path := strings.TrimRight(r.URL.Path, "/"); path == "/gateway" || path == "/gateway"+resumePath || r.URL.Path == "/" && r.Header.Get("Upgrade") != "" {
 		s.gateway(w, r)
 		return
 	}

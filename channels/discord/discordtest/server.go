@@ -79,8 +79,11 @@ type Server struct {
 	sessions   map[string]*session
 	sockets    map[*socket]bool
 	refuse     int // resumes that will be refused
+	postpone   int // resumes that will be told to come again
 	away       bool
 	identifies []time.Time
+	resumes    map[string]int // by the path that was called
+	beats      []int64        // what heartbeats told
 }
 
 // New starts a server; Close ends it.
@@ -99,7 +102,7 @@ func New(opts Options) *Server {
 	}
 	s := &Server{
 		opts: opts, changed: make(chan struct{}), channels: map[string]*channel{}, interactions: map[string]*interaction{},
-		notices: map[string][]string{}, sessions: map[string]*session{}, sockets: map[*socket]bool{},
+		notices: map[string][]string{}, sessions: map[string]*session{}, sockets: map[*socket]bool{}, resumes: map[string]int{},
 		key: ed25519.NewKeyFromSeed([]byte(strings.Repeat("\x01", ed25519.SeedSize))),
 		out: &http.Client{Transport: &http.Transport{}, Timeout: 30 * time.Second},
 	}
