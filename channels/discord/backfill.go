@@ -108,7 +108,8 @@ func (g *gateway) onGuild(e *entry, d json.RawMessage) error {
 }
 
 // lookInto queues the fetching of what was said in a channel, before what
-// comes from now on.
+// comes from now on. A gap that couldn't be filled stays open: it is tried
+// again with the next session.
 func (g *gateway) lookInto(channel, guild string, since uint64) error {
 	g.gap(1)
 	return g.queue(channels.ChatID(channel), func(ctx context.Context) {
@@ -119,7 +120,7 @@ func (g *gateway) lookInto(channel, guild string, since uint64) error {
 }
 
 // fetch gets what was said in a channel and hands it to the core, which knows
-// what it has. The error is that of a context that ended.
+// what it has. With an error there may be more.
 func (g *gateway) fetch(ctx context.Context, channel, guild string, since uint64) error {
 	after := max(since, first(g.now().Add(-gapLife)))
 	for n := 0; ; n++ {
@@ -128,8 +129,8 @@ func (g *gateway) fetch(ctx context.Context, channel, guild string, since uint64
 			return nil
 		}
 		list, err := g.history(ctx, channel, after)
-		if err != nil || ctx.Err() != nil {
-			return ctx.Err()
+		if err != nil {
+			return err
 		}
 		slices.SortFunc(list, func(a, b incoming) int { return cmpIDs(a.ID, b.ID) })
 		for i := range list {
@@ -149,7 +150,8 @@ func (g *gateway) fetch(ctx context.Context, channel, guild string, since uint64
 }
 
 // history makes the call until it succeeds or can't. A channel that the bot
-// may not read has nothing for it.
+// may not read has nothing for it. A token that is refused ends the connection,
+// and with it ctx, sooner or later: until then nothing of the channel may pass.
 func (g *gateway) history(ctx context.Context, channel string, after uint64) ([]incoming, error) {
 	path := "/channels/" + channel + "/messages?limit=" + strconv.Itoa(page) + "&after=" + strconv.FormatUint(after, 10)
 	for n := 1; ; n++ {
@@ -164,9 +166,12 @@ func (g *gateway) history(ctx context.Context, channel string, after uint64) ([]
 			return nil, ctx.Err()
 		case answered && e.class() == channels.PermanentChat:
 			g.log.Debug("a channel can't be looked into", "err", err)
-			return nil, err
-		case answered && e.class() == channels.PermanentMessage, n == maxTries:
-			g.log.Error("what was said while the bot was away could not be fetched", "err", err)
+			return nil, nil
+		case answered && e.class() == channels.PermanentMessage:
+			g.log.Error("what was said in a channel while the bot was away can't be fetched", "err", err)
+			return nil, nil
+		case n >= maxTries && !refusedToken(err):
+			g.log.Error("what was said in a channel while the bot was away could not be fetched: it is tried again with the next session", "err", err)
 			return nil, err
 		}
 		pause := channels.BackOff(n, longestWait)

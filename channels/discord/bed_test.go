@@ -42,7 +42,7 @@ type option func(*discord.Config, *discordtest.Options)
 func newBed(t *testing.T, opts ...option) *bed {
 	t.Helper()
 	b := &bed{
-		t: t, host: channeltest.NewHost(), logs: &logs{wrote: make(chan struct{}, 1)}, sink: newSink(), clock: new(clock),
+		t: t, host: channeltest.NewHost(), logs: new(logs), sink: newSink(), clock: new(clock),
 		rests: make(chan time.Duration, 4096), dead: &dead{next: &http.Transport{}},
 	}
 	o := discordtest.Options{Now: b.clock.now}
@@ -151,12 +151,29 @@ func (b *bed) connected() {
 // up waits until the adapter says that it is connected.
 func (b *bed) up() {
 	b.t.Helper()
-	for b.Link().State != channels.LinkUp {
-		select {
-		case <-b.logs.wrote: // it logs what it is told of
+	for from := b.sink.told(); b.Link().State != channels.LinkUp; {
+		from = b.linked(from, "that it is up", func(channels.Link) bool { return true })
+	}
+}
 
-		case <-time.After(channeltest.Patience):
-			b.t.Fatalf("not up; log:\n%s", b.logs)
+// linked waits until the core, which had been told of that many states, is told
+// of one that will do; it returns the number of states then.
+func (b *bed) linked(from int, what string, will func(channels.Link) bool) int {
+	b.t.Helper()
+	patience := time.After(channeltest.Patience)
+	for n := from; ; {
+		b.sink.mu.Lock()
+		states, more := b.sink.links[n:], b.sink.linked
+		b.sink.mu.Unlock()
+		for _, l := range states {
+			if n++; will(l) {
+				return n
+			}
+		}
+		select {
+		case <-more:
+		case <-patience:
+			b.t.Fatalf("the core isn't told %s; log:\n%s", what, b.logs)
 		}
 	}
 }
@@ -191,10 +208,13 @@ type sink struct {
 	adapter channels.Acker
 	errs    []error
 	links   []channels.Link
+	linked  chan struct{} // closed and replaced with each of them
 	hold    chan struct{}
 }
 
-func newSink() *sink { return &sink{got: make(chan channels.Inbound, 1<<14)} }
+func newSink() *sink {
+	return &sink{got: make(chan channels.Inbound, 1<<14), linked: make(chan struct{})}
+}
 
 func (s *sink) set(a channels.Acker) {
 	s.mu.Lock()
@@ -243,6 +263,15 @@ func (s *sink) Linked(_ context.Context, l channels.Link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.links = append(s.links, l)
+	close(s.linked)
+	s.linked = make(chan struct{})
+}
+
+// told counts the states that the core was told of.
+func (s *sink) told() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.links)
 }
 
 // clock is the platform's and the adapter's; it can be put forward.
@@ -265,18 +294,13 @@ func (c *clock) forward(d time.Duration) {
 
 // logs keeps what was logged.
 type logs struct {
-	mu    sync.Mutex
-	buf   bytes.Buffer
-	wrote chan struct{} // receives at every line
+	mu  sync.Mutex
+	buf bytes.Buffer
 }
 
 func (l *logs) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	select {
-	case l.wrote <- struct{}{}:
-	default:
-	}
 	return l.buf.Write(p)
 }
 

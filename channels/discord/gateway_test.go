@@ -1,164 +1,17 @@
 package discord_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
-	"github.com/parley-bot/parley/channels/channeltest"
 	"github.com/parley-bot/parley/channels/discord/discordtest"
 )
-
-// disturb are the ways in which a connection ends.
-func disturb(b *bed, n int, again func()) {
-	switch n % 10 {
-	case 0:
-		b.fake.Disconnect(1000)
-	case 1:
-		b.fake.Disconnect(4000)
-	case 2:
-		b.fake.Reset()
-	case 3:
-		b.fake.Reconnect()
-	case 4:
-		b.fake.Invalidate(true)
-	case 5:
-		b.fake.Invalidate(false)
-	case 6:
-		b.fake.RefuseResumes(1)
-		b.fake.Reset()
-	case 7:
-		b.fake.Restart()
-	case 8:
-		b.fake.SetAway(true)
-		again()
-		b.fake.SetAway(false)
-	case 9:
-		b.fake.Disconnect(4009) // the session timed out
-	}
-}
-
-// TestGateway_G1_NothingLostInTwoHundredDisconnects: people write all the time
-// while the connection ends in every way, and now and then the process too.
-// Each message reaches the core, in the order of its channel.
-func TestGateway_G1_NothingLostInTwoHundredDisconnects(t *testing.T) {
-	t.Parallel()
-	const rounds, talkers = 200, 6
-	b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.Identifies = 100_000 })
-	places := []string{discordtest.TextID, b.fake.AddChannel(""), b.fake.AddChannel(discordtest.TextID), b.fake.DM(ana)}
-	for n := range 2 {
-		places = append(places, b.fake.DM(discordtest.User{ID: fmt.Sprintf("430000000000000000%d", n)}))
-	}
-	stop := b.run()
-	b.connected()
-	var mu sync.Mutex
-	want := map[string][]string{}
-	say := func(place string) {
-		mu.Lock()
-		defer mu.Unlock()
-		text := fmt.Sprintf("<@%s> %s", discordtest.BotID, place)
-		want[place] = append(want[place], b.fake.Say(ana, place, text, nil))
-	}
-	for _, p := range places { // direct conversations are known once somebody wrote
-		say(p)
-	}
-	got := map[string][]string{}
-	seen, again := map[string]bool{}, 0
-	take := func(in channels.Inbound) {
-		if seen[string(in.ID)] {
-			again++ // the core knows it by its id
-			return
-		}
-		seen[string(in.ID)] = true
-		got[string(in.Chat.ID)] = append(got[string(in.Chat.ID)], string(in.ID))
-	}
-	for range places {
-		take(b.next())
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var talking sync.WaitGroup
-	for n := range talkers {
-		talking.Go(func() {
-			for ctx.Err() == nil {
-				say(places[n])
-				select {
-				case <-time.After(time.Millisecond): // load
-				case <-ctx.Done():
-				}
-			}
-		})
-	}
-	for n := range rounds {
-		b.wait("not connected again", func() bool { return b.fake.Connected() == 1 })
-		b.up()
-		take(b.next())                   // it brings something
-		b.clock.forward(7 * time.Second) // a gap begins some seconds before
-		if n%50 == 49 {                  // the token is revoked, and given back
-			b.fake.RevokeToken()
-			select {
-			case <-b.over:
-			case <-time.After(channeltest.Patience):
-				t.Fatal("a revoked token doesn't end Run")
-			}
-			if err := stop(); err == nil || !strings.Contains(err.Error(), "channels.dc.token") || b.Link().State != channels.LinkLoggedOut {
-				t.Fatalf("a revoked token: %v, %s", err, b.Link())
-			}
-			b.fake.RestoreToken()
-			stop = b.run()
-			continue
-		}
-		if n%25 == 24 {
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
-			b.restart()
-			stop = b.run()
-			continue
-		}
-		disturb(b, n, func() { say(places[0]); say(places[3]) })
-	}
-	cancel()
-	talking.Wait()
-	b.wait("not connected at last", func() bool { return b.fake.Connected() == 1 })
-	for _, p := range places {
-		say(p)
-	}
-	total := 0
-	for _, ids := range want {
-		total += len(ids)
-	}
-	for len(seen) < total {
-		take(b.next())
-	}
-	for p, ids := range want {
-		if !slices.Equal(ids, got[p]) {
-			for i := range ids {
-				if i >= len(got[p]) || ids[i] != got[p][i] {
-					t.Errorf("channel %s: message %d of %d came in another order", p, i, len(ids))
-					break
-				}
-			}
-		}
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	b.sink.mu.Lock()
-	downs := len(slices.DeleteFunc(slices.Clone(b.sink.links), func(l channels.Link) bool { return l.State == channels.LinkUp }))
-	b.sink.mu.Unlock()
-	if downs < rounds/2 {
-		t.Errorf("the state changed only %d times", downs)
-	}
-	t.Logf("%d messages, %d of them more than once, %d sessions begun, %d times down", total, again, b.fake.Identified(), downs)
-}
 
 // TestGateway_SilenceIsNoticed: a connection that looks well and brings
 // nothing is given up, and what was said meanwhile comes.
@@ -201,6 +54,9 @@ func TestGateway_ResumesOverARestart(t *testing.T) {
 	}
 	if n := b.fake.Identified(); n != 1 {
 		t.Errorf("identified %d times, want 1", n)
+	}
+	if there, elsewhere := b.fake.Resumed(); there != 1 || elsewhere != 0 {
+		t.Errorf("resumed %d times where the session said, and %d times elsewhere", there, elsewhere)
 	}
 }
 
@@ -281,6 +137,38 @@ func TestGateway_AChannelThatCantBeRead(t *testing.T) {
 	}
 	if n := b.fake.Identified(); n != 2 || len(b.fake.Calls("GET", secret)) != 1 {
 		t.Errorf("identified %d times and looked %d times, want 2 and once", n, len(b.fake.Calls("GET", secret)))
+	}
+}
+
+// TestGateway_G1_AGapThatCantBeFilled stays open: the next start fetches what
+// this one couldn't, and meanwhile people are answered.
+func TestGateway_G1_AGapThatCantBeFilled(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	dm := b.fake.DM(ana)
+	stop := b.run()
+	b.connected()
+	b.fake.Say(ana, dm, "hello", nil)
+	b.next()
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.forward(time.Hour)
+	b.fake.Say(ana, dm, "missed", nil)
+	b.fake.Script(discordtest.Fault{Holding: []string{"GET", dm}, Times: 25, Status: 500})
+	b.restart()
+	stop = b.run()
+	b.connected()
+	b.fake.Say(ana, dm, "live", nil)
+	if in := b.next(); in.Text != "live" || !b.logs.has("could not be fetched") {
+		t.Errorf("received %q; log:\n%s", in.Text, b.logs)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.restart()
+	b.run()
+	for in := b.next(); in.Text != "missed"; in = b.next() {
 	}
 }
 
@@ -394,6 +282,9 @@ func TestGateway_AnInvalidSessionIsWaitedFor(t *testing.T) {
 	b.wait("no new session", func() bool { return b.fake.Identified() == 2 && b.fake.Connected() == 1 })
 	if d := <-b.rests; d < time.Second || d > 5*time.Second { // the one before the connection
 		t.Errorf("waited %s, want one to five seconds", d)
+	}
+	if d := <-b.rests; d <= 0 || d > 5*time.Second { // one session in five seconds
+		t.Errorf("waited %s before the second session, want what is left of five seconds", d)
 	}
 }
 

@@ -100,6 +100,9 @@ func (g *gateway) connect(ctx context.Context) (opened bool, err error) {
 		return false, fmt.Errorf("gateway: %w", g.rest.clean(err))
 	}
 	conn.SetReadLimit(maxFrame)
+	// Discord's close is answered by close, not with the code that came: 1000
+	// from this side would end the session.
+	conn.SetCloseHandler(func(int, string) error { return nil })
 	s := &socket{gateway: g, conn: conn}
 	s.acked.Store(true)
 	// A connection is closed by whoever first finds that it has ended.
