@@ -41,6 +41,7 @@ type Adapter struct {
 
 	me       atomic.Pointer[identity]
 	trouble  trouble
+	brake    brake
 	link     link
 	textless atomic.Bool // it was said that texts are missing
 

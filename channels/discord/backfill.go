@@ -138,7 +138,7 @@ func (g *gateway) fetch(ctx context.Context, channel, guild string, since uint64
 			m.GuildID = guild // which the call leaves out
 			after = max(after, snowflake(m.ID))
 			if in, ok := g.translate(m, false); ok {
-				if err := g.takeOne(ctx, in); err != nil {
+				if _, err := g.takeOne(ctx, in); err != nil {
 					return err
 				}
 			}
@@ -153,10 +153,10 @@ func (g *gateway) fetch(ctx context.Context, channel, guild string, since uint64
 // may not read has nothing for it. A token that is refused ends the connection,
 // and with it ctx, sooner or later: until then nothing of the channel may pass.
 func (g *gateway) history(ctx context.Context, channel string, after uint64) ([]incoming, error) {
-	path := "/channels/" + channel + "/messages?limit=" + strconv.Itoa(page) + "&after=" + strconv.FormatUint(after, 10)
+	path := messages + "?limit=" + strconv.Itoa(page) + "&after=" + strconv.FormatUint(after, 10)
 	for n := 1; ; n++ {
 		var list []incoming
-		err := g.rest.call(ctx, http.MethodGet, path, nil, &list)
+		err := g.at(ctx, http.MethodGet, channel, path, nil, &list)
 		if err == nil {
 			return list, nil
 		}

@@ -161,6 +161,7 @@ func refused(resp *http.Response, text []byte) *apiError {
 		Message    *string         `json:"message"`
 		Code       int             `json:"code"`
 		RetryAfter float64         `json:"retry_after"`
+		Global     bool            `json:"global"`
 		Errors     json.RawMessage `json:"errors"`
 	}
 	after := 0.0
@@ -173,6 +174,8 @@ func refused(resp *http.Response, text []byte) *apiError {
 	if after <= 0 {
 		after, _ = strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // 0 where it isn't a number
 	}
+	// A firewall before the API means the whole address.
+	e.global = resp.StatusCode == http.StatusTooManyRequests && (body.Global || !e.discord || resp.Header.Get("X-Ratelimit-Scope") == "global")
 	e.after = time.Duration(min(max(after, 0), 24*3600) * float64(time.Second))
 	return e
 }

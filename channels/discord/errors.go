@@ -19,6 +19,11 @@ const (
 	codeUnknownUser        = 10013
 	codeUnknownWebhook     = 10015
 	codeUnknownInteraction = 10062
+	codeCantReply          = 160002 // for want of the permission to read the history
+	codeThreadLocked       = 160005
+	codeOverloaded         = 130000
+	codeSendsOff           = 40004
+	codeFirewall           = 40333
 	codeSlowmode           = 20016
 	codeChannelRate        = 20028
 	codeAcknowledged       = 40060
@@ -39,13 +44,21 @@ type apiError struct {
 	after        time.Duration
 	// discord is false where the answer isn't the API's, but a proxy's.
 	discord bool
+	// global is that it concerns all calls, and again that it was remembered
+	// from an earlier one.
+	global, again bool
 }
 
 func (e *apiError) Error() string {
+	text := fmt.Sprintf("discord answered %d", e.status)
 	if e.code != 0 {
-		return fmt.Sprintf("discord answered %d (code %d): %s", e.status, e.code, e.message)
+		text += fmt.Sprintf(" (code %d)", e.code)
 	}
-	return fmt.Sprintf("discord answered %d: %s", e.status, e.message)
+	text += ": " + e.message
+	if e.again {
+		text += " (some minutes ago: it isn't asked again so soon)"
+	}
+	return text
 }
 
 // lostError is a call without an answer that can be read.
@@ -95,7 +108,11 @@ func (e *apiError) class() channels.SendClass {
 		return channels.RateLimited
 	case codeInvalidToken:
 		return channels.PermanentToken
-	case codeUnknownChannel, codeUnknownGuild, codeUnknownUser, codeMissingAccess, codeMissingPermissions, codeCannotDM, codeNoText, codeNoMutualGuild:
+	case codeUnknownInteraction, codeAcknowledged, codeUnknownWebhook, codeWebhookToken:
+		return channels.PermanentMessage // 401 is the interaction's token, and not the bot's
+	case codeOverloaded, codeSendsOff, codeFirewall, codeCantReply:
+		return channels.Temporary
+	case codeThreadLocked, codeUnknownChannel, codeUnknownGuild, codeUnknownUser, codeMissingAccess, codeMissingPermissions, codeCannotDM, codeNoText, codeNoMutualGuild:
 		return channels.PermanentChat
 	}
 	switch {

@@ -97,10 +97,10 @@ func (m *incoming) inbound(me identity, roles []string) (in channels.Inbound, ok
 	if m.Reference.MessageID != "" && m.Reference.Type == 0 && m.Reference.ChannelID == m.ChannelID {
 		in.ReplyTo = channels.MessageID(m.Reference.MessageID)
 	}
+	named, text := m.addressed(me, roles)
+	in.Text = text
 	if in.Chat.Group {
-		in.Mentioned = m.Referenced != nil && m.Referenced.Author != nil && m.Referenced.Author.ID == me.ID && me.ID != ""
-		named, text := m.addressed(me, roles)
-		in.Mentioned, in.Text = in.Mentioned || named, text
+		in.Mentioned = named || m.Referenced != nil && m.Referenced.Author != nil && m.Referenced.Author.ID == me.ID && me.ID != ""
 	}
 	return in, true
 }

@@ -29,6 +29,9 @@ const (
 	patience = time.Minute
 	// slack is more than it takes until a connection is made.
 	slack = 3 * time.Minute
+	// maxResumes is how often a session is resumed in vain, while Discord says
+	// that it could be.
+	maxResumes = 5
 	// identifyEvery is the least time between two sessions that begin.
 	identifyEvery = 5 * time.Second
 	// maxTries is how often an event is offered to a core that fails at it,
@@ -135,7 +138,8 @@ func (g *gateway) ended(ctx context.Context, opened bool, err error) (time.Durat
 func (g *gateway) judge(err error) (pause time.Duration, fatal error) {
 	pause = channels.BackOff(g.trouble.fails, longestWait)
 	if inv, ok := errors.AsType[*invalidError](err); ok {
-		if !inv.resumable {
+		// One that stays in between is of no use.
+		if !inv.resumable || g.trouble.fails > maxResumes {
 			g.drop()
 		}
 		// As Discord asks (op 9).
@@ -265,6 +269,13 @@ func (g *gateway) dispatch(ctx context.Context, kind string, seq int64, d json.R
 		g.setUp()
 	case "GUILD_CREATE":
 		return g.onGuild(e, d)
+	case "GUILD_ROLE_UPDATE", "GUILD_MEMBER_UPDATE": // of the bot's own, without the intent for others
+		g.brake.release("")
+	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
+		var c listed
+		if json.Unmarshal(d, &c) == nil && c.ID != "" {
+			g.brake.release(c.ID)
+		}
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
 		return g.onMessage(e, kind == "MESSAGE_UPDATE", d)
 	case "INTERACTION_CREATE":
@@ -287,6 +298,7 @@ func (g *gateway) onMessage(e *entry, changed bool, d json.RawMessage) error {
 	}
 	if m.GuildID == "" && m.ChannelID != "" {
 		g.direct(m.ChannelID)
+		g.brake.release(m.ChannelID) // who writes can be written to
 	}
 	in, ok := g.translate(&m, changed)
 	if !ok {
@@ -295,7 +307,7 @@ func (g *gateway) onMessage(e *entry, changed bool, d json.RawMessage) error {
 		return nil
 	}
 	return g.queue(in.Chat.ID, func(ctx context.Context) {
-		if g.takeOne(ctx, in) == nil {
+		if _, err := g.takeOne(ctx, in); err == nil {
 			g.finish(e, seen)
 		}
 	})
@@ -343,41 +355,47 @@ func (g *gateway) onInteraction(ctx context.Context, e *entry, d json.RawMessage
 	in.Handle = h
 	g.answers.Go(func() { g.deferNow(ctx, h) })
 	return g.queue(in.Chat.ID, func(ctx context.Context) {
-		err := g.takeOne(ctx, in)
-		if err == nil {
-			g.finish(e, 0)
-			g.answers.Go(func() { g.resolve(ctx, h, signTaken) })
+		taken, err := g.takeOne(ctx, in)
+		if err != nil {
+			return
 		}
+		g.finish(e, 0)
+		sign := signTaken
+		if !taken {
+			sign = signRefused
+		}
+		g.answers.Go(func() { g.resolve(ctx, h, sign) })
 	})
 }
 
-// takeOne offers something to the core until it has it. Meanwhile nothing else
-// of its channel is taken. The error is that of a context that ended.
-func (g *gateway) takeOne(ctx context.Context, in channels.Inbound) error {
+// takeOne offers something to the core until it has it, or has refused it.
+// Meanwhile nothing else of its channel is taken. The error is that of a context
+// that ended.
+func (g *gateway) takeOne(ctx context.Context, in channels.Inbound) (taken bool, err error) {
 	for n, tries := 1, 0; ; n++ {
 		err := g.sink.Accept(ctx, in)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 		if err == nil {
-			return nil
+			return true, nil
 		}
 		pause := channels.BackOff(n, longestWait)
 		if r, ok := errors.AsType[*channels.RefusedError](err); ok {
 			if r.Reason != channels.RefusedUnavailable {
 				g.log.Debug("message refused", "reason", string(r.Reason), "kind", string(in.Kind))
-				return nil
+				return false, nil
 			}
 			pause = max(r.After, pause)
 		} else if tries++; tries == maxTries {
 			g.log.Error("event is given up: the core fails at it each time", "kind", string(in.Kind), "err", err)
-			return nil
+			return false, nil
 		}
 		g.log.Warn("event could not be taken: trying again", "kind", string(in.Kind), "retry_in", pause, "err", err)
 		// When the core is far behind nothing is read meanwhile.
 		channels.Progressed(g.sink, pause+slack)
 		if err := g.wait(ctx, pause); err != nil {
-			return err
+			return false, err
 		}
 	}
 }

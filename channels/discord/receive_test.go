@@ -83,6 +83,55 @@ func TestReceive_WhatIsNoPersons(t *testing.T) {
 	b.nothing()
 }
 
+// TestReceive_WithoutAText: what came instead is named; what nobody wrote isn't
+// received.
+func TestReceive_WithoutAText(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.run()
+	b.connected()
+	dm := b.fake.DM(ana)
+	file := func(name, mime string) []any {
+		return []any{map[string]any{"id": "1", "filename": name, "content_type": mime, "size": 3, "url": "https://cdn.example.com/" + name, "waveform": "AA=="}}
+	}
+	other := map[string]any{"type": 1, "message_id": "77", "channel_id": "78"}
+	for name, tt := range map[string]struct {
+		extra map[string]any
+		want  string // "" is that nothing is received
+	}{
+		"image":           {map[string]any{"attachments": file("a.webp", "image/webp")}, "image"},
+		"voice message":   {map[string]any{"attachments": file("voice-message.ogg", "audio/ogg"), "flags": 1 << 13}, "audio"},
+		"file of no type": {map[string]any{"attachments": file("a.bin", "")}, "document"},
+		"sticker":         {map[string]any{"sticker_items": []any{map[string]any{"id": "1", "name": "x", "format_type": 1}}}, "sticker"},
+		"poll":            {map[string]any{"poll": map[string]any{"question": map[string]any{"text": "?"}}}, "other"},
+		"passed on":       {map[string]any{"message_snapshots": []any{map[string]any{"message": map[string]any{"content": "x"}}}, "message_reference": other}, "other"},
+		"an embed alone":  {map[string]any{"embeds": []any{map[string]any{"title": "x"}}}, ""},
+		"nothing":         {nil, ""},
+		"pinned":          {map[string]any{"type": 6, "message_reference": other}, ""},
+		"thread begun":    {map[string]any{"type": 18}, ""},
+		"thread's first":  {map[string]any{"type": 21, "message_reference": other}, ""},
+		"boost":           {map[string]any{"type": 8, "content": "3"}, ""},
+	} {
+		b.fake.Say(ana, dm, "", tt.extra)
+		b.fake.Say(ana, dm, "end", nil)
+		in := b.next()
+		if tt.want == "" {
+			if in.Text != "end" {
+				t.Errorf("%s: received %+v", name, in)
+			}
+			continue
+		}
+		if len(in.Media) != 1 || in.Media[0].Type != tt.want || in.Text != "" || in.ReplyTo != "" || in.Kind != channels.KindMessage {
+			t.Errorf("%s: received %+v", name, in)
+		}
+		b.next()
+	}
+	b.fake.Say(ana, dm, "<@"+discordtest.BotID+"> yes", nil)
+	if in := b.next(); in.Text != "yes" || in.Mentioned || in.Chat.Group {
+		t.Errorf("a name in private: received %+v", in)
+	}
+}
+
 // TestPress_B20_DeferredAtOnce, with the notice of a press that counts for
 // nothing following to the presser alone; once, however often it comes.
 func TestPress_B20_DeferredAtOnce(t *testing.T) {

@@ -67,13 +67,17 @@ func (a *Adapter) Send(ctx context.Context, part channels.Part) (channels.Receip
 	if part.Key != "" {
 		m.Nonce, m.Enforce = nonce(part.Key), true
 	}
-	if part.ReplyTo != "" && snowflakes(string(part.ReplyTo)) == nil {
+	reply := route{http.MethodPost, string(part.Chat.ID), replies}
+	if part.ReplyTo != "" && snowflakes(string(part.ReplyTo)) == nil && a.brake.refused(reply, a.now()) == nil {
 		m.Reference = &discordgo.MessageReference{MessageID: string(part.ReplyTo), FailIfNotExists: new(bool)}
 	}
 	var sent struct {
 		ID string `json:"id"`
 	}
-	if err := a.rest.call(ctx, http.MethodPost, "/channels/"+string(part.Chat.ID)+"/messages", m, &sent); err != nil {
+	if err := a.at(ctx, http.MethodPost, string(part.Chat.ID), messages, m, &sent); err != nil {
+		if e, ok := errors.AsType[*apiError](err); ok && e.code == codeCantReply {
+			a.brake.cantReply(reply.channel, e, a.now()) // the next try goes without
+		}
 		return channels.Receipt{}, sendError(err)
 	}
 	if sent.ID == "" {
@@ -92,7 +96,7 @@ func (a *Adapter) Edit(ctx context.Context, id channels.MessageID, part channels
 	if err != nil {
 		return never(err)
 	}
-	if err := a.rest.call(ctx, http.MethodPatch, "/channels/"+string(part.Chat.ID)+"/messages/"+string(id), m, nil); err != nil {
+	if err := a.at(ctx, http.MethodPatch, string(part.Chat.ID), messages+"/"+string(id), m, nil); err != nil {
 		return sendError(err)
 	}
 	return nil
@@ -106,7 +110,7 @@ func (a *Adapter) Typing(ctx context.Context, chat channels.Chat, until time.Tim
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := a.rest.call(ctx, http.MethodPost, "/channels/"+string(chat.ID)+"/typing", nil, nil); err != nil && ctx.Err() == nil {
+	if err := a.at(ctx, http.MethodPost, string(chat.ID), typing, nil, nil); err != nil && ctx.Err() == nil {
 		a.log.Debug("sign of typing failed", "err", err)
 	}
 }

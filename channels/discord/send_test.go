@@ -1,6 +1,7 @@
 package discord_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -47,6 +48,9 @@ func TestSend_WhatDiscordIsTold(t *testing.T) {
 	b := newBed(t)
 	b.mustSend(channels.Part{Chat: inGuild, Text: "**sure?** @everyone <@1>", Markup: channels.MarkupDiscord, Buttons: yesNo(), ReplyTo: "999", Key: "turn.1.0"})
 	got := b.what("POST", "/messages")
+	if f, _ := json.Marshal(got["flags"]); string(f) != "4" { // no previews of links
+		t.Errorf("flags %s", f)
+	}
 	for _, k := range []string{"components", "flags"} {
 		delete(got, k)
 	}
@@ -116,10 +120,10 @@ func TestEdit_B21_LongAfterThePress(t *testing.T) {
 			t.Fatalf("received %+v", in)
 		}
 		b.clock.forward(after)
-		if err := b.Edit(t.Context(), id, channels.Part{Chat: inGuild, Text: "sure?\n→ Sí"}); err != nil {
+		if err := b.Edit(t.Context(), id, channels.Part{Chat: inGuild, Text: "sure?\n→ Sí @everyone"}); err != nil {
 			t.Errorf("after %s: %v", after, err)
 		}
-		if m := b.fake.Bots(discordtest.TextID)[0]; m.Content != "sure?\n→ Sí" || len(m.Buttons) != 0 {
+		if m := b.fake.Bots(discordtest.TextID)[0]; m.Content != "sure?\n→ Sí @everyone" || len(m.Buttons) != 0 || m.Pings {
 			t.Errorf("shown: %+v", m)
 		}
 	}
@@ -144,6 +148,18 @@ func TestErrors_Classes(t *testing.T) {
 		{discordtest.Fault{Status: 429, RetryAfter: 30, Raw: "<html>You are being rate limited</html>"}, channels.RateLimited, 30 * time.Second},
 		{discordtest.Fault{Status: 401, Message: "401: Unauthorized"}, channels.PermanentToken, 0},
 		{discordtest.Fault{Status: 403, Raw: "<html>cloudflare</html>"}, channels.Temporary, 0},
+		{discordtest.Fault{Status: 403, Code: 160005, Message: "Thread is locked"}, channels.PermanentChat, 0},
+		{discordtest.Fault{Status: 401, Code: 50014, Message: "Invalid authentication token provided"}, channels.PermanentToken, 0},
+		{discordtest.Fault{Status: 401, Code: 50027, Message: "Invalid Webhook Token"}, channels.PermanentMessage, 0},
+		{discordtest.Fault{Status: 404, Code: 10015, Message: "Unknown Webhook"}, channels.PermanentMessage, 0},
+		{discordtest.Fault{Status: 404, Code: 10004, Message: "Unknown Guild"}, channels.PermanentChat, 0},
+		{discordtest.Fault{Status: 400, Code: 50006, Message: "Cannot send an empty message"}, channels.PermanentMessage, 0},
+		{discordtest.Fault{Status: 400, Code: 50035, Message: "Invalid Form Body"}, channels.PermanentMessage, 0},
+		{discordtest.Fault{Status: 413, Code: 40005, Message: "Request entity too large"}, channels.PermanentMessage, 0},
+		{discordtest.Fault{Status: 429, Code: 20028, RetryAfter: 3}, channels.RateLimited, 3 * time.Second},
+		{discordtest.Fault{Status: 429, Code: 30046, RetryAfter: 7.5}, channels.RateLimited, 7500 * time.Millisecond},
+		{discordtest.Fault{Status: 403, Code: 40333, Message: "internal network error"}, channels.Temporary, 0},
+		{discordtest.Fault{Status: 503, Code: 130000, Message: "API resource is currently overloaded"}, channels.Temporary, 0},
 		{discordtest.Fault{Status: 500, Message: "500: Internal Server Error"}, channels.Temporary, 0},
 		{discordtest.Fault{Status: 504, Raw: "timeout"}, channels.Unknown, 0},
 	} {
