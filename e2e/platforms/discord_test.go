@@ -35,7 +35,13 @@ func newDiscord(t *testing.T, mode string) *discordPeople {
 
 func newDiscordWith(t *testing.T, mode, token string) *discordPeople {
 	t.Helper()
-	p := &discordPeople{t: t, fake: discordtest.New(discordtest.Options{Token: token}), mode: mode, token: token}
+	return discordWith(t, mode, discordtest.Options{Token: token})
+}
+
+func discordWith(t *testing.T, mode string, traits discordtest.Options) *discordPeople {
+	t.Helper()
+	token := traits.Token
+	p := &discordPeople{t: t, fake: discordtest.New(traits), mode: mode, token: token}
 	t.Cleanup(p.fake.Close)
 	p.gate = newGate(t, strings.TrimSuffix(p.fake.URL(), "/api"))
 	var err error

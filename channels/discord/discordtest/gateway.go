@@ -80,6 +80,7 @@ func (s *Server) gateway(w http.ResponseWriter, r *http.Request) {
 	}
 	c := &socket{Server: s, conn: conn, version: q.Get("v"), path: strings.TrimRight(r.URL.Path, "/"), wake: make(chan struct{}, 1), beat: time.Now()}
 	s.mu.Lock()
+	c.silent = s.silent
 	s.sockets[c] = true
 	s.signal()
 	s.mu.Unlock()

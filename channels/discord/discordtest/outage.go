@@ -30,6 +30,19 @@ func (s *Server) Reset() {
 	}
 }
 
+// SetSilent is Silence, also of the connections to come, until they are cut
+// when it ends.
+func (s *Server) SetSilent(silent bool) {
+	s.mu.Lock()
+	s.silent = silent
+	s.mu.Unlock()
+	if silent {
+		s.Silence()
+	} else {
+		s.Reset()
+	}
+}
+
 // Silence lets every connection be, and sends nothing on it any more, not
 // even acknowledgements of heartbeats.
 func (s *Server) Silence() {

@@ -81,6 +81,7 @@ type Server struct {
 	refuse     int // resumes that will be refused
 	postpone   int // resumes that will be told to come again
 	away       bool
+	silent     bool // so are new connections
 	identifies []time.Time
 	resumes    map[string]int // by the path that was called
 	beats      []int64        // what heartbeats told
