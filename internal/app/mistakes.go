@@ -11,12 +11,12 @@ import (
 // finds: what scripts, expressions and rules say. So all of it is told at once,
 // as far as one mistake doesn't hide another.
 func Mistakes(ctx context.Context, err error, opts Options) error {
-	wrong, ok := errors.AsType[*config.Errors](err)
-	if !ok || wrong.Rest() == nil {
+	rest := config.Rest(err)
+	if rest == nil {
 		return err
 	}
 	opts.Partial = true
-	bot, more := Build(ctx, wrong.Rest(), opts)
+	bot, more := Build(ctx, rest, opts)
 	if more == nil {
 		more = bot.Close(ctx)
 	}

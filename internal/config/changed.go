@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/parley-bot/parley/internal/config/decode"
 	"github.com/parley-bot/parley/internal/secret"
 )
 
@@ -14,19 +15,19 @@ import (
 func Changed(was, is *Config) []string {
 	var out []string
 	a, b := reflect.ValueOf(*was), reflect.ValueOf(*is)
-	for _, r := range rulesOf(a.Type()) {
-		x, y := a.FieldByIndex(r.index), b.FieldByIndex(r.index)
+	for _, r := range decode.RulesOf(a.Type()) {
+		x, y := a.FieldByIndex(r.Index), b.FieldByIndex(r.Index)
 		switch {
-		case r.name == "channels":
+		case r.Name == "channels":
 			out = append(out, changedChannels(was.Channels, is.Channels)...)
-		case x.Kind() == reflect.Struct && r.name != "mcp" && r.name != "tools" && r.name != "model":
-			for _, s := range rulesOf(x.Type()) {
-				if !same(x.FieldByIndex(s.index), y.FieldByIndex(s.index)) {
-					out = append(out, join(r.name, s.name))
+		case x.Kind() == reflect.Struct && r.Name != "mcp" && r.Name != "tools" && r.Name != "model":
+			for _, s := range decode.RulesOf(x.Type()) {
+				if !same(x.FieldByIndex(s.Index), y.FieldByIndex(s.Index)) {
+					out = append(out, decode.Join(r.Name, s.Name))
 				}
 			}
 		case !same(x, y):
-			out = append(out, r.name)
+			out = append(out, r.Name)
 		}
 	}
 	return out
@@ -42,7 +43,7 @@ func changedChannels(was, is Channels) []string {
 	var out []string
 	for _, c := range is {
 		old := find(was, c.Name)
-		if old == nil || old.Kind != c.Kind || !equal(old.node, c.node) {
+		if old == nil || old.Kind != c.Kind || !old.node.Equal(c.node) {
 			out = append(out, "channels."+c.Name)
 		}
 	}
@@ -57,13 +58,13 @@ func changedChannels(was, is Channels) []string {
 // same compares two values; places in a file don't count.
 func same(x, y reflect.Value) bool {
 	switch {
-	case is[Pos](x.Type()):
+	case decode.Is[Pos](x.Type()):
 		return true
-	case is[Section](x.Type()):
+	case decode.Is[Section](x.Type()):
 		a, _ := reflect.TypeAssert[Section](x)
 		b, _ := reflect.TypeAssert[Section](y)
-		return equal(a.node, b.node)
-	case is[secret.String](x.Type()):
+		return a.node.Equal(b.node)
+	case decode.Is[secret.String](x.Type()):
 		a, _ := reflect.TypeAssert[secret.String](x)
 		b, _ := reflect.TypeAssert[secret.String](y)
 		return a.Reveal() == b.Reveal()
@@ -91,21 +92,4 @@ func same(x, y reflect.Value) bool {
 	default:
 		return reflect.DeepEqual(x.Interface(), y.Interface())
 	}
-}
-
-// equal compares what is written, the order of keys aside.
-func equal(a, b *node) bool {
-	if a.isNull() || b.isNull() {
-		return a.isNull() == b.isNull()
-	}
-	if a.kind != b.kind || a.value != b.value || a.tag != b.tag || len(a.fields) != len(b.fields) {
-		return false
-	}
-	for _, f := range a.fields {
-		g := b.get(f.key)
-		if g == nil || !equal(f.val, g.val) {
-			return false
-		}
-	}
-	return slices.EqualFunc(a.items, b.items, equal)
 }

@@ -15,6 +15,8 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/parley-bot/parley/internal/config/decode"
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/confirm"
 	"github.com/parley-bot/parley/internal/locale"
 	"github.com/parley-bot/parley/internal/problem"
@@ -23,38 +25,38 @@ import (
 // checker finds what is well-formed and yet can't work.
 type checker struct {
 	cfg  *Config
-	root *node
-	rep  *report
+	root *tree.Node
+	rep  *tree.Report
 	opts Options
 }
 
 // at is where a dotted path is configured, or the nearest part of it.
 func (c *checker) at(path string) Pos {
-	if f := c.root.find(path); f != nil {
+	if f := c.root.Find(path); f != nil {
 		// The value's place says more than its key's; an override has one only.
-		if f.val.at.Line > 0 || f.val.at.Origin != "" {
-			return f.val.at
+		if f.Val.At.Line > 0 || f.Val.At.Origin != "" {
+			return f.Val.At
 		}
-		return f.at
+		return f.At
 	}
-	return c.root.at
+	return c.root.At
 }
 
 // has tells whether the file sets path, if wrongly.
 func (c *checker) has(path string) bool {
 	n := c.root
 	for key := range strings.SplitSeq(path, ".") {
-		f := n.get(key)
+		f := n.Get(key)
 		if f == nil {
 			return false
 		}
-		n = f.val
+		n = f.Val
 	}
-	return !n.isNull()
+	return !n.IsNull()
 }
 
 func (c *checker) badf(id problem.ID, path, format string, args ...any) {
-	c.rep.addf(id, c.at(path), path+": "+format, args...)
+	c.rep.Addf(id, c.at(path), path+": "+format, args...)
 }
 
 func (c *checker) check() {
@@ -64,10 +66,10 @@ func (c *checker) check() {
 	c.locale()
 	c.limits()
 	c.words()
-	if f := c.root.get("model"); f == nil {
-		c.rep.addf(problem.Missing, c.root.at, "model is missing: which language model answers; for example model: {provider: openai, name: gpt-5-mini, api_key: \"${OPENAI_API_KEY}\"}")
+	if f := c.root.Get("model"); f == nil {
+		c.rep.Addf(problem.Missing, c.root.At, "model is missing: which language model answers; for example model: {provider: openai, name: gpt-5-mini, api_key: \"${OPENAI_API_KEY}\"}")
 	} else {
-		c.model(&c.cfg.Model, f.val, "model")
+		c.model(&c.cfg.Model, f.Val, "model")
 	}
 	c.fetch()
 	c.data()
@@ -102,7 +104,7 @@ func (c *checker) listen(path, addr string) {
 		return
 	}
 	if strings.ContainsAny(host, "/ @") {
-		c.badf(problem.Address, path, "%q is no host name or address", clip(host))
+		c.badf(problem.Address, path, "%q is no host name or address", tree.Clip(host))
 	}
 }
 
@@ -153,7 +155,7 @@ func (c *checker) store() {
 
 func (c *checker) bot() {
 	if _, err := language.Parse(c.cfg.Bot.Lang); err != nil {
-		c.badf(problem.Language, "bot.lang", "%q is no language tag such as en or es-CO", clip(c.cfg.Bot.Lang))
+		c.badf(problem.Language, "bot.lang", "%q is no language tag such as en or es-CO", tree.Clip(c.cfg.Bot.Lang))
 	}
 	c.least("bot.history.messages", c.cfg.Bot.History.Messages, 1)
 	c.least("bot.history.tokens", c.cfg.Bot.History.Tokens, 100)
@@ -161,43 +163,43 @@ func (c *checker) bot() {
 
 // locale checks each text where it stands.
 func (c *checker) locale() {
-	f := c.root.get("locale")
-	if f == nil || f.val.kind != yaml.MappingNode {
+	f := c.root.Get("locale")
+	if f == nil || f.Val.Kind != yaml.MappingNode {
 		return
 	}
 	seen := map[language.Tag]string{}
-	for _, lang := range f.val.fields {
-		path := join("locale", lang.key)
-		tag, err := language.Parse(lang.key)
+	for _, lang := range f.Val.Fields {
+		path := decode.Join("locale", lang.Key)
+		tag, err := language.Parse(lang.Key)
 		if err != nil || tag == language.Und {
-			c.rep.addf(problem.Language, lang.at, "%s: %q is no language tag such as en or es-CO", path, clip(lang.key))
+			c.rep.Addf(problem.Language, lang.At, "%s: %q is no language tag such as en or es-CO", path, tree.Clip(lang.Key))
 			continue
 		}
 		if first, twice := seen[tag]; twice {
-			c.rep.addf(problem.Conflict, lang.at, "%s: the same language as locale.%s; keep one", path, clip(first))
+			c.rep.Addf(problem.Conflict, lang.At, "%s: the same language as locale.%s; keep one", path, tree.Clip(first))
 		}
-		seen[tag] = lang.key
-		c.texts(lang.val, path, "")
+		seen[tag] = lang.Key
+		c.texts(lang.Val, path, "")
 	}
 }
 
-func (c *checker) texts(n *node, path, prefix string) {
-	if n.isNull() {
+func (c *checker) texts(n *tree.Node, path, prefix string) {
+	if n.IsNull() {
 		return
 	}
-	for _, f := range n.fields {
-		key := strings.TrimPrefix(prefix+"."+f.key, ".")
-		switch f.val.kind {
+	for _, f := range n.Fields {
+		key := strings.TrimPrefix(prefix+"."+f.Key, ".")
+		switch f.Val.Kind {
 		case yaml.MappingNode:
-			c.texts(f.val, path, key)
+			c.texts(f.Val, path, key)
 		case yaml.ScalarNode:
-			at := f.at
-			err := locale.CheckText(key, f.val.value)
+			at := f.At
+			err := locale.CheckText(key, f.Val.Value)
 			if locale.Known(key) {
-				at = f.val.at
+				at = f.Val.At
 			}
 			if err != nil {
-				c.rep.addf(problem.Text, at, "%s: %v", join(path, key), err)
+				c.rep.Addf(problem.Text, at, "%s: %v", decode.Join(path, key), err)
 			}
 		default: // reported when it was decoded
 		}
@@ -240,12 +242,12 @@ func (c *checker) limits() {
 // words finds one that would be both a yes and a no, where both are the
 // file's; those that clash with built-in words internal/confirm finds.
 func (c *checker) words() {
-	w, before := c.cfg.Confirm, len(c.rep.list)
+	w, before := c.cfg.Confirm, len(c.rep.List)
 	yes := map[string]string{}
 	note := func(path string, list []string) {
 		for _, one := range list {
 			if fold(one) == "" {
-				c.badf(problem.Words, path, "%q holds no word", clip(one))
+				c.badf(problem.Words, path, "%q holds no word", tree.Clip(one))
 			}
 			yes[fold(one)] = path
 		}
@@ -253,9 +255,9 @@ func (c *checker) words() {
 	clash := func(path string, list []string) {
 		for _, one := range list {
 			if fold(one) == "" {
-				c.badf(problem.Words, path, "%q holds no word", clip(one))
+				c.badf(problem.Words, path, "%q holds no word", tree.Clip(one))
 			} else if other, both := yes[fold(one)]; both {
-				c.badf(problem.Words, path, "%q is in %s too; a word can't be both", clip(one), other)
+				c.badf(problem.Words, path, "%q is in %s too; a word can't be both", tree.Clip(one), other)
 			}
 		}
 	}
@@ -263,7 +265,7 @@ func (c *checker) words() {
 	note("confirm.yes_add", w.YesAdd)
 	clash("confirm.no", w.No)
 	clash("confirm.no_add", w.NoAdd)
-	if _, err := confirm.NewWords(w.Yes, w.No, w.YesAdd, w.NoAdd); err != nil && len(c.rep.list) == before {
+	if _, err := confirm.NewWords(w.Yes, w.No, w.YesAdd, w.NoAdd); err != nil && len(c.rep.List) == before {
 		path, what, _ := strings.Cut(err.Error(), ": ")
 		c.badf(problem.Words, path, "%s", what)
 	}
@@ -280,46 +282,46 @@ func fold(s string) string {
 }
 
 // model checks one model and its fallbacks; n is its place in the file.
-func (c *checker) model(m *Model, n *node, path string) {
+func (c *checker) model(m *Model, n *tree.Node, path string) {
 	at := func(key string) Pos {
-		if f := n.get(key); f != nil {
-			return f.val.at
+		if f := n.Get(key); f != nil {
+			return f.Val.At
 		}
-		return n.at
+		return n.At
 	}
 	if !c.known(at("provider"), path+".provider", m.Provider, knownProviders(), c.opts.Providers) {
 		return
 	}
 	i := slices.IndexFunc(Presets(), func(p Preset) bool { return p.Name == m.Provider })
 	keyless := m.Provider == "ollama" || m.Provider == "script" || i >= 0 && Presets()[i].Keyless
-	given := func(key string) bool { return n.get(key) != nil }
+	given := func(key string) bool { return n.Get(key) != nil }
 	switch {
 	case m.Provider == "script":
 		c.script(m, n, path, at)
 	case m.Name == "" && !given("name"):
-		c.rep.addf(problem.Missing, n.at, "%s.name is missing: the model to use", path)
+		c.rep.Addf(problem.Missing, n.At, "%s.name is missing: the model to use", path)
 	}
 	if i >= 0 && Presets()[i].BaseURL == "" && m.BaseURL == "" && !given("base_url") {
-		c.rep.addf(problem.Missing, n.at, "%s.base_url is missing: provider %s has an address of your own", path, m.Provider)
+		c.rep.Addf(problem.Missing, n.At, "%s.base_url is missing: provider %s has an address of your own", path, m.Provider)
 	}
 	// A server of one's own may want no key.
 	if !keyless && m.BaseURL == "" && m.APIKey.Empty() && !given("api_key") && !given("api_key_file") {
-		c.rep.addf(problem.Missing, n.at, "%s.api_key is missing (or api_key_file): provider %s wants a key", path, m.Provider)
+		c.rep.Addf(problem.Missing, n.At, "%s.api_key is missing (or api_key_file): provider %s wants a key", path, m.Provider)
 	}
 	if m.BaseURL != "" {
 		if u, err := url.Parse(m.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			c.rep.addf(problem.Address, at("base_url"), "%s.base_url: must be a URL that begins with https:// or http://", path)
+			c.rep.Addf(problem.Address, at("base_url"), "%s.base_url: must be a URL that begins with https:// or http://", path)
 		}
 	}
 	if m.MaxTokens < 1 {
-		c.rep.addf(problem.Range, at("max_tokens"), "%s.max_tokens: must be at least 1", path)
+		c.rep.Addf(problem.Range, at("max_tokens"), "%s.max_tokens: must be at least 1", path)
 	}
-	if f := n.get("fallback"); f != nil {
+	if f := n.Get("fallback"); f != nil {
 		if path != "model" {
-			c.rep.addf(problem.NotAllowed, f.at, "%s.fallback: a fallback has none of its own; list all of them under model.fallback", path)
+			c.rep.Addf(problem.NotAllowed, f.At, "%s.fallback: a fallback has none of its own; list all of them under model.fallback", path)
 			return
 		}
-		for i, item := range f.val.items {
+		for i, item := range f.Val.Items {
 			if i < len(m.Fallback) {
 				c.model(&m.Fallback[i], item, path+".fallback["+strconv.Itoa(i)+"]")
 			}
@@ -328,16 +330,16 @@ func (c *checker) model(m *Model, n *node, path string) {
 }
 
 // script resolves the rule file of a scripted model.
-func (c *checker) script(m *Model, n *node, path string, at func(string) Pos) {
+func (c *checker) script(m *Model, n *tree.Node, path string, at func(string) Pos) {
 	if m.Script == "" {
-		if n.get("script") == nil {
-			c.rep.addf(problem.Missing, n.at, "%s.script is missing: the file with the scripted model's rules", path)
+		if n.Get("script") == nil {
+			c.rep.Addf(problem.Missing, n.At, "%s.script is missing: the file with the scripted model's rules", path)
 		}
 		return
 	}
-	full := c.cfg.src.resolve(m.Script, at("script"))
-	if err := c.cfg.src.isFile(full); err != nil {
-		c.rep.addf(problem.FileMissing, at("script"), "%s.script: can't read %s: %s", path, full, reason(err))
+	full := c.cfg.src.Resolve(m.Script, at("script"))
+	if err := c.cfg.src.IsFile(full); err != nil {
+		c.rep.Addf(problem.FileMissing, at("script"), "%s.script: can't read %s: %s", path, full, tree.Reason(err))
 		return
 	}
 	m.Script = full
@@ -355,10 +357,10 @@ func (c *checker) known(at Pos, path, word string, known, have []string) bool {
 		return true
 	case slices.Contains(known, word):
 		sorted := slices.Sorted(slices.Values(have))
-		c.rep.addf(problem.Unavailable, at, "%s: %q is not available in this build (it has: %s)", path, word, strings.Join(sorted, ", "))
+		c.rep.Addf(problem.Unavailable, at, "%s: %q is not available in this build (it has: %s)", path, word, strings.Join(sorted, ", "))
 	default:
 		// The nearest may be one that only another build has.
-		c.rep.addf(problem.NotAllowed, at, "%s: %q is not known%s", path, clip(word), didYouMean(word, known))
+		c.rep.Addf(problem.NotAllowed, at, "%s: %q is not known%s", path, tree.Clip(word), tree.DidYouMean(word, known))
 	}
 	return false
 }
@@ -373,7 +375,7 @@ func (c *checker) audit() {
 	}
 	for _, p := range a.Redact {
 		if _, rest, ok := strings.Cut(p, "."); !ok && p != "args" || ok && (!strings.HasPrefix(p, "args.") || slices.Contains(strings.Split(rest, "."), "")) {
-			c.badf(problem.Redact, "audit.redact", "%q is no path into the arguments, such as args.card or args.items.*.note", clip(p))
+			c.badf(problem.Redact, "audit.redact", "%q is no path into the arguments, such as args.card or args.items.*.note", tree.Clip(p))
 		}
 	}
 }
@@ -381,12 +383,12 @@ func (c *checker) audit() {
 func (c *checker) channels() {
 	for _, ch := range c.cfg.Channels {
 		at := ch.Pos
-		if f := c.root.find("channels." + ch.Name + ".kind"); f != nil && f.key == "kind" {
-			at = f.val.at
+		if f := c.root.Find("channels." + ch.Name + ".kind"); f != nil && f.Key == "kind" {
+			at = f.Val.At
 		}
 		if c.known(at, "channels."+ch.Name+".kind", ch.Kind, knownChannels(), c.opts.ChannelKinds) && c.opts.Channel != nil {
 			ch.seen = new(reflect.Value)
-			c.rep.merge(c.opts.Channel(c.cfg, ch))
+			c.rep.Merge(c.opts.Channel(c.cfg, ch))
 		}
 		c.unknown(ch)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/problem"
 )
 
@@ -24,6 +25,6 @@ func (c *checker) alerts() {
 		names = append(names, ch.Name)
 	}
 	if !slices.Contains(names, channel) {
-		c.badf(problem.Channel, "alerts.chat", "there is no channel %q (there are: %s)", clip(channel), strings.Join(names, ", "))
+		c.badf(problem.Channel, "alerts.chat", "there is no channel %q (there are: %s)", tree.Clip(channel), strings.Join(names, ", "))
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/parley-bot/parley/internal/config/decode"
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/problem"
 )
 
@@ -19,14 +21,14 @@ func (c *checker) fetch() {
 		if h, port, err := net.SplitHostPort(entry); err == nil {
 			host = h
 			if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-				c.badf(problem.Fetch, "fetch.allow", "%q has no valid port", clip(entry))
+				c.badf(problem.Fetch, "fetch.allow", "%q has no valid port", tree.Clip(entry))
 				continue
 			}
 		}
 		host = strings.TrimPrefix(host, "*.")
 		_, err := netip.ParseAddr(strings.Trim(host, "[]"))
 		if err != nil && (host == "" || strings.ContainsAny(host, "/:@*? ")) {
-			c.badf(problem.Fetch, "fetch.allow", "%q is no host; write host, host:port, *.host or an address, without https://", clip(entry))
+			c.badf(problem.Fetch, "fetch.allow", "%q is no host; write host, host:port, *.host or an address, without https://", tree.Clip(entry))
 		}
 	}
 }
@@ -36,45 +38,45 @@ func (c *checker) tools() {
 	if len(c.cfg.Tools.Scripts) > 0 {
 		c.known(c.at("tools.scripts"), "tools.scripts", "script", knownTools(), c.opts.ToolKinds)
 	}
-	root := c.root.get("tools")
+	root := c.root.Get("tools")
 	for _, t := range c.cfg.Tools.Named {
-		f := root.val.get(t.Name)
-		c.tool(t, f.val, "tools."+clip(t.Name))
+		f := root.Val.Get(t.Name)
+		c.tool(t, f.Val, "tools."+tree.Clip(t.Name))
 	}
 }
 
 // tool checks one declared tool; n is its section.
-func (c *checker) tool(t Tool, n *node, path string) {
+func (c *checker) tool(t Tool, n *tree.Node, path string) {
 	at := func(key string) Pos {
-		if f := n.find(key); f != nil {
-			return f.val.at
+		if f := n.Find(key); f != nil {
+			return f.Val.At
 		}
 		return t.Pos
 	}
 	if !isToolName(t.Name) {
-		c.rep.addf(problem.BadName, t.Pos, "tool name %q: models take letters, digits, _ and - only, 64 at the most", clip(t.Name))
+		c.rep.Addf(problem.BadName, t.Pos, "tool name %q: models take letters, digits, _ and - only, 64 at the most", tree.Clip(t.Name))
 	}
 	var kinds []string
 	for _, k := range []string{"http", "sql"} {
-		if n.get(k) != nil {
+		if n.Get(k) != nil {
 			kinds = append(kinds, k)
 		}
 	}
 	switch len(kinds) {
 	case 0:
-		c.rep.addf(problem.ToolKind, t.Pos, "%s says what it is but not what it does: give it http or sql (or declare it in a script)", path)
+		c.rep.Addf(problem.ToolKind, t.Pos, "%s says what it is but not what it does: give it http or sql (or declare it in a script)", path)
 	case 1:
-		c.known(n.get(kinds[0]).at, path, kinds[0], knownTools(), c.opts.ToolKinds)
+		c.known(n.Get(kinds[0]).At, path, kinds[0], knownTools(), c.opts.ToolKinds)
 	default:
-		c.rep.addf(problem.ToolKind, t.Pos, "%s has both %s; a tool does one thing", path, strings.Join(kinds, " and "))
+		c.rep.Addf(problem.ToolKind, t.Pos, "%s has both %s; a tool does one thing", path, strings.Join(kinds, " and "))
 	}
-	if t.Description == "" && n.get("description") != nil {
-		c.rep.addf(problem.Missing, at("description"), "%s.description is empty: a model chooses tools by it", path)
+	if t.Description == "" && n.Get("description") != nil {
+		c.rep.Addf(problem.Missing, at("description"), "%s.description is empty: a model chooses tools by it", path)
 	}
 	props := c.schema(t, path, at("schema"))
 	c.labels(t, n, path, props)
-	if t.ConfirmWhen.Text != "" && n.get("confirm") != nil {
-		c.rep.addf(problem.Conflict, at("confirm"), "%s: both confirm and confirm_when are given; keep one", path)
+	if t.ConfirmWhen.Text != "" && n.Get("confirm") != nil {
+		c.rep.Addf(problem.Conflict, at("confirm"), "%s: both confirm and confirm_when are given; keep one", path)
 	}
 	if t.HTTP != nil {
 		c.http(t, n, path, props)
@@ -102,65 +104,65 @@ func (c *checker) schema(t Tool, path string, at Pos) map[string]json.RawMessage
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if err := json.Unmarshal(t.Schema, &s); err != nil {
-		c.rep.addf(problem.ToolSchema, at, "%s.schema must be a JSON Schema of an object, such as {type: object, properties: {…}}", path)
+		c.rep.Addf(problem.ToolSchema, at, "%s.schema must be a JSON Schema of an object, such as {type: object, properties: {…}}", path)
 		return nil
 	}
 	if s.Type != nil && string(s.Type) != `"object"` {
-		c.rep.addf(problem.ToolSchema, at, "%s.schema: arguments are an object; its type must be object", path)
+		c.rep.Addf(problem.ToolSchema, at, "%s.schema: arguments are an object; its type must be object", path)
 	}
 	return s.Properties
 }
 
 // labels finds those of arguments that don't exist: a typing mistake.
-func (c *checker) labels(t Tool, n *node, path string, props map[string]json.RawMessage) {
-	f := n.get("labels")
+func (c *checker) labels(t Tool, n *tree.Node, path string, props map[string]json.RawMessage) {
+	f := n.Get("labels")
 	if f == nil || len(props) == 0 {
 		return
 	}
 	whole := string(t.Schema)
-	for _, l := range f.val.fields {
+	for _, l := range f.Val.Fields {
 		// Labels apply within list items too, so any depth counts.
-		if !strings.Contains(whole, string(quote(l.key))) {
-			c.rep.addf(problem.ToolArgs, l.at, "%s.labels: no argument is called %q%s", path, clip(l.key), didYouMean(l.key, sortedKeys(props)))
+		if !strings.Contains(whole, string(decode.Quote(l.Key))) {
+			c.rep.Addf(problem.ToolArgs, l.At, "%s.labels: no argument is called %q%s", path, tree.Clip(l.Key), tree.DidYouMean(l.Key, sortedKeys(props)))
 		}
 	}
 }
 
-func (c *checker) http(t Tool, n *node, path string, props map[string]json.RawMessage) {
-	h := n.get("http").val
+func (c *checker) http(t Tool, n *tree.Node, path string, props map[string]json.RawMessage) {
+	h := n.Get("http").Val
 	at := func(key string) Pos {
-		if f := h.get(key); f != nil {
-			return f.val.at
+		if f := h.Get(key); f != nil {
+			return f.Val.At
 		}
-		return h.at
+		return h.At
 	}
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 	if t.HTTP.Method != "" && !slices.Contains(methods, t.HTTP.Method) {
-		c.rep.addf(problem.NotAllowed, at("method"), "%s.http.method: %q is not allowed%s", path, clip(t.HTTP.Method), didYouMean(t.HTTP.Method, methods))
+		c.rep.Addf(problem.NotAllowed, at("method"), "%s.http.method: %q is not allowed%s", path, tree.Clip(t.HTTP.Method), tree.DidYouMean(t.HTTP.Method, methods))
 	}
 	if t.HTTP.URL != "" {
 		c.toolURL(t.HTTP.URL, path+".http.url", at("url"))
 	}
 	for _, header := range sortedKeys(t.HTTP.Headers) {
 		if !isHeader(header, t.HTTP.Headers[header].Reveal()) {
-			c.rep.addf(problem.NotAllowed, at("headers"), "%s.http.headers: %q is no valid header", path, clip(header))
+			c.rep.Addf(problem.NotAllowed, at("headers"), "%s.http.headers: %q is no valid header", path, tree.Clip(header))
 		}
 	}
 	c.bind(t.HTTP.Bind, h, path+".http", props)
 }
 
 // bind checks what the server puts in; h is the section with the key bind.
-func (c *checker) bind(bind map[string]string, h *node, path string, props map[string]json.RawMessage) {
+func (c *checker) bind(bind map[string]string, h *tree.Node, path string, props map[string]json.RawMessage) {
 	for _, arg := range sortedKeys(bind) {
-		where := h.at
-		if f := h.find("bind." + arg); f != nil {
-			where = f.val.at
+		where := h.At
+		if f := h.Find("bind." + arg); f != nil {
+			where = f.Val.At
 		}
 		if _, shown := props[arg]; shown {
-			c.rep.addf(problem.ToolArgs, where, "%s.bind: %q is an argument of the schema too; what the server binds must be out of the model's reach", path, clip(arg))
+			c.rep.Addf(problem.ToolArgs, where, "%s.bind: %q is an argument of the schema too; what the server binds must be out of the model's reach", path, tree.Clip(arg))
 		}
 		if !isIdentity(bind[arg]) {
-			c.rep.addf(problem.ToolArgs, where, "%s.bind: %q is not known%s", path, clip(bind[arg]), didYouMean(bind[arg], identities()))
+			c.rep.Addf(problem.ToolArgs, where, "%s.bind: %q is not known%s", path, tree.Clip(bind[arg]), tree.DidYouMean(bind[arg], identities()))
 		}
 	}
 }
@@ -190,20 +192,20 @@ func (c *checker) data() {
 
 // sql finds the data source of a tool; what is in the statement is
 // internal/tool/sql's.
-func (c *checker) sql(t Tool, n *node, path string, props map[string]json.RawMessage) {
-	s := n.get("sql").val
+func (c *checker) sql(t Tool, n *tree.Node, path string, props map[string]json.RawMessage) {
+	s := n.Get("sql").Val
 	names := sortedKeys(c.cfg.Data)
 	switch {
 	case len(names) == 0:
-		c.rep.addf(problem.Missing, s.at, "%s.sql: there is no data source; add one, such as data: {shop: {url: \"sqlite://shop.db\"}}", path)
+		c.rep.Addf(problem.Missing, s.At, "%s.sql: there is no data source; add one, such as data: {shop: {url: \"sqlite://shop.db\"}}", path)
 	case t.SQL.Source == "" && len(names) > 1:
-		c.rep.addf(problem.Missing, s.at, "%s.sql.source is missing: there are several data sources (%s)", path, strings.Join(names, ", "))
+		c.rep.Addf(problem.Missing, s.At, "%s.sql.source is missing: there are several data sources (%s)", path, strings.Join(names, ", "))
 	case t.SQL.Source != "" && !slices.Contains(names, t.SQL.Source):
-		at := s.at
-		if f := s.get("source"); f != nil {
-			at = f.val.at
+		at := s.At
+		if f := s.Get("source"); f != nil {
+			at = f.Val.At
 		}
-		c.rep.addf(problem.NotAllowed, at, "%s.sql.source: %q is not under data%s", path, clip(t.SQL.Source), didYouMean(t.SQL.Source, names))
+		c.rep.Addf(problem.NotAllowed, at, "%s.sql.source: %q is not under data%s", path, tree.Clip(t.SQL.Source), tree.DidYouMean(t.SQL.Source, names))
 	}
 	c.bind(t.SQL.Bind, s, path+".sql", props)
 }
@@ -230,16 +232,16 @@ func (c *checker) toolURL(raw, path string, at Pos) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	if strings.Contains(scheme+host, "{") {
-		c.rep.addf(problem.ToolURL, at, "%s: a {placeholder} can't be part of the host; the model would choose where to connect", path)
+		c.rep.Addf(problem.ToolURL, at, "%s: a {placeholder} can't be part of the host; the model would choose where to connect", path)
 		return
 	}
 	u, err := url.Parse(strings.NewReplacer("{", "", "}", "").Replace(raw))
 	if !ok || err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		c.rep.addf(problem.ToolURL, at, "%s: must be a URL that begins with https:// or http://", path)
+		c.rep.Addf(problem.ToolURL, at, "%s: must be a URL that begins with https:// or http://", path)
 		return
 	}
 	if u.User != nil {
-		c.rep.addf(problem.ToolURL, at, "%s: put credentials in headers, where they are kept secret", path)
+		c.rep.Addf(problem.ToolURL, at, "%s: put credentials in headers, where they are kept secret", path)
 		return
 	}
 	port := u.Port()
@@ -247,7 +249,7 @@ func (c *checker) toolURL(raw, path string, at Pos) {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	if !allowed(c.cfg.Fetch.Allow, strings.ToLower(u.Hostname()), port) {
-		c.rep.addf(problem.Fetch, at, "%s: host %q is not in fetch.allow; add it there (a private address with its port)", path, clip(u.Host))
+		c.rep.Addf(problem.Fetch, at, "%s: host %q is not in fetch.allow; add it there (a private address with its port)", path, tree.Clip(u.Host))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/parley-bot/parley/internal/config/decode"
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/problem"
 )
 
@@ -22,20 +24,21 @@ type Code struct {
 	block         bool
 }
 
-func (c *Code) fromNode(d *decoder, n *node, path string) {
-	if n.isNull() {
+// FromNode implements decode.Unmarshaler.
+func (c *Code) FromNode(d *decode.Decoder, n *tree.Node, path string) {
+	if n.IsNull() {
 		return
 	}
-	if n.kind != yaml.ScalarNode {
-		d.rep.addf(problem.WrongType, n.at, "%s must be a text, not %s", path, what(n))
+	if n.Kind != yaml.ScalarNode {
+		d.Rep.Addf(problem.WrongType, n.At, "%s must be a text, not %s", path, tree.What(n))
 		return
 	}
-	if strings.TrimSpace(n.value) == "" {
-		d.rep.addf(problem.Missing, n.at, "%s is empty", path)
+	if strings.TrimSpace(n.Value) == "" {
+		d.Rep.Addf(problem.Missing, n.At, "%s is empty", path)
 		return
 	}
-	*c = Code{Text: n.value, At: n.at, indent: n.indent, block: n.block}
-	if n.quoted && !n.block {
+	*c = Code{Text: n.Value, At: n.At, indent: n.Indent, block: n.Block}
+	if n.Quoted && !n.Block {
 		c.first = 1
 	}
 }
@@ -62,32 +65,15 @@ func (c Code) Pointer() bool { return strings.HasPrefix(strings.TrimSpace(c.Text
 // Body is any value as JSON; nil is none. Its texts are expanded.
 type Body json.RawMessage
 
-func (v *Body) fromNode(d *decoder, n *node, path string) {
-	if n.isNull() {
+// FromNode implements decode.Unmarshaler.
+func (v *Body) FromNode(d *decode.Decoder, n *tree.Node, path string) {
+	if n.IsNull() {
 		return
 	}
 	var b bytes.Buffer
-	if d.json(&b, d.expandAll(n, path), path) {
+	if d.JSON(&b, d.ExpandAll(n, path), path) {
 		*v = b.Bytes()
 	}
-}
-
-// expandAll copies a tree with the variables in its texts replaced.
-func (d *decoder) expandAll(n *node, path string) *node {
-	out := *n
-	if n.kind == yaml.ScalarNode && strings.Contains(n.value, "${") {
-		out.value, _ = d.expanded(n, path)
-		out.tag = "!!str"
-	}
-	out.fields, out.items = nil, nil
-	for _, f := range n.fields {
-		f.val = d.expandAll(f.val, join(path, f.key))
-		out.fields = append(out.fields, f)
-	}
-	for _, i := range n.items {
-		out.items = append(out.items, d.expandAll(i, path))
-	}
-	return &out
 }
 
 // Statuses are what answers of some status mean, in the order of the file.
@@ -100,23 +86,24 @@ type Status struct {
 	Result       json.RawMessage
 }
 
-func (s *Statuses) fromNode(d *decoder, n *node, path string) {
-	if n.isNull() {
+// FromNode implements decode.Unmarshaler.
+func (s *Statuses) FromNode(d *decode.Decoder, n *tree.Node, path string) {
+	if n.IsNull() {
 		return
 	}
-	if n.kind != yaml.MappingNode {
-		d.rep.addf(problem.WrongType, n.at, "%s must map statuses such as 404 or 5xx to texts, not %s", path, what(n))
+	if n.Kind != yaml.MappingNode {
+		d.Rep.Addf(problem.WrongType, n.At, "%s must map statuses such as 404 or 5xx to texts, not %s", path, tree.What(n))
 		return
 	}
-	for _, f := range n.fields {
-		st := Status{Match: f.key}
-		if f.val.kind == yaml.ScalarNode {
-			st.Error, _ = d.text(f.val, join(path, f.key))
+	for _, f := range n.Fields {
+		st := Status{Match: f.Key}
+		if f.Val.Kind == yaml.ScalarNode {
+			st.Error, _ = d.Text(f.Val, decode.Join(path, f.Key))
 		} else {
 			var v struct {
 				Result Body `yaml:"result" config:"required"`
 			}
-			d.into(f.val, &v, join(path, f.key))
+			d.Into(f.Val, &v, decode.Join(path, f.Key))
 			st.Result = json.RawMessage(v.Result)
 		}
 		*s = append(*s, st)

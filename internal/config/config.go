@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/secret"
 )
 
@@ -38,16 +39,16 @@ type Config struct {
 	// Channels are in the order of the file.
 	Channels Channels `yaml:"channels"`
 
-	src source
+	src tree.Source
 }
 
 // FS is where the files named by the configuration are, with the same names:
 // the embedded tree, or nil for the disk.
-func (c *Config) FS() fs.FS { return c.src.fsys }
+func (c *Config) FS() fs.FS { return c.src.FS }
 
 // ReadFile reads a file that the configuration names (a script of
 // Tools.Scripts, Model.Script), of limit bytes at the most.
-func (c *Config) ReadFile(name string, limit int64) ([]byte, error) { return c.src.read(name, limit) }
+func (c *Config) ReadFile(name string, limit int64) ([]byte, error) { return c.src.Read(name, limit) }
 
 // Server is the HTTP side.
 type Server struct {
@@ -304,14 +305,14 @@ type Tool struct {
 	HTTP *HTTPTool `yaml:"http"`
 	SQL  *SQLTool  `yaml:"sql"`
 
-	node *node
+	node *tree.Node
 }
 
 // Place is where a dotted path within the tool's section is configured, such
 // as http.auth.basic, or the nearest part of it.
 func (t Tool) Place(path string) Pos {
-	if f := t.node.find(path); f != nil && f.at.Line > 0 {
-		return f.at
+	if f := t.node.Find(path); f != nil && f.At.Line > 0 {
+		return f.At
 	}
 	return t.Pos
 }

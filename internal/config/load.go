@@ -8,6 +8,9 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/parley-bot/parley/internal/config/decode"
+	"github.com/parley-bot/parley/internal/config/override"
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/problem"
 )
 
@@ -39,51 +42,47 @@ type Options struct {
 // is an error that wraps fs.ErrNotExist and the like; everything else that is
 // wrong is an *Errors, which lists all of it.
 func Load(path string, opts Options) (*Config, error) {
-	return load(source{main: path, opened: opts.Opened}, opts)
+	return load(tree.Source{Main: path, Opened: opts.Opened}, opts)
 }
 
 // LoadFS reads a configuration that is built into the program: Config.Demo is
 // set, and the server must listen on a loopback address.
 func LoadFS(fsys fs.FS, path string, opts Options) (*Config, error) {
-	return load(source{fsys: fsys, main: path, opened: opts.Opened}, opts)
+	return load(tree.Source{FS: fsys, Main: path, Opened: opts.Opened}, opts)
 }
 
-func load(src source, opts Options) (*Config, error) {
+func load(src tree.Source, opts Options) (*Config, error) {
 	if opts.Env == nil {
 		opts.Env = os.LookupEnv
 	}
-	rep := &report{}
-	inc := includer{src: src, rep: rep, env: opts.Env}
-	root, err := inc.load(src.main)
+	rep := &tree.Report{}
+	root, err := tree.Load(src, rep, opts.Env)
 	if err != nil {
 		return nil, problem.Unreadable.Errorf("read the configuration: %w", err)
 	}
 	// A broken file's other mistakes are only guesses.
-	if root == nil && len(rep.list) > 0 {
-		return nil, rep.err()
+	if root == nil && len(rep.List) > 0 {
+		return nil, rep.Err()
 	}
-	if root, err = override(root, opts.Flags); err != nil {
+	if root, err = override.Override(root, processSettings(), opts.Flags); err != nil {
 		return nil, fmt.Errorf("read the process settings: %w", err)
 	}
 	// An empty file, which the environment may have filled.
 	if root == nil {
-		root = &node{kind: yaml.MappingNode}
+		root = &tree.Node{Kind: yaml.MappingNode}
 	}
-	if root.at.Line == 0 {
-		root.at = Pos{File: src.main, Line: 1, Col: 1}
+	if root.At.Line == 0 {
+		root.At = Pos{File: src.Main, Line: 1, Col: 1}
 	}
 	cfg := defaults()
-	cfg.Source, cfg.Demo, cfg.src = src.main, src.fsys != nil, src
-	d := &decoder{rep: rep, src: src, env: opts.Env}
-	d.into(root, cfg, "")
+	cfg.Source, cfg.Demo, cfg.src = src.Main, src.FS != nil, src
+	d := &decode.Decoder{Rep: rep, Src: src, Env: opts.Env}
+	d.Into(root, cfg, "")
 	cfg.Model = cfg.Model.withDefaults()
 	c := &checker{cfg: cfg, root: root, rep: rep, opts: opts}
 	c.check()
-	if wrong := rep.errors(); wrong != nil {
-		if wrong.More == 0 {
-			wrong.rest = pruner{root, wrong.List}.rest(cfg)
-		}
-		return nil, wrong
+	if err := rep.Err(); err != nil {
+		return nil, partial(err, root, cfg)
 	}
 	return cfg, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/secret"
 )
 
@@ -190,7 +191,7 @@ func TestLoad_FromDisk(t *testing.T) {
 	if _, err := Load(filepath.Join(dir, "gone.yaml"), Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
-	write("big.yaml", "# "+strings.Repeat("x", maxFileBytes))
+	write("big.yaml", "# "+strings.Repeat("x", tree.MaxFileBytes))
 	if _, err := Load(filepath.Join(dir, "big.yaml"), Options{}); err == nil || !strings.Contains(err.Error(), "larger than 1.0MiB") {
 		t.Errorf("a huge file: %v", err)
 	}
@@ -220,7 +221,7 @@ func TestLoad_ManyErrorsAreBounded(t *testing.T) {
 	}
 	_, err := LoadFS(wrongFS(model+b.String()), "main.yaml", Options{Env: env})
 	all, ok := errors.AsType[*Errors](err)
-	if !ok || len(all.List) != maxErrors || all.More != 400 {
+	if !ok || len(all.List) != tree.MaxErrors || all.More != 400 {
 		t.Errorf("got %d and %d more", len(all.List), all.More)
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/parley-bot/parley/internal/config/decode"
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/secret"
 )
@@ -57,59 +59,61 @@ type MCPAllow []MCPTool
 
 const mcpStartTimeout = 30 * time.Second
 
-func (m *MCPServers) fromNode(d *decoder, n *node, path string) {
-	if n.isNull() {
+// FromNode implements decode.Unmarshaler.
+func (m *MCPServers) FromNode(d *decode.Decoder, n *tree.Node, path string) {
+	if n.IsNull() {
 		return
 	}
-	if n.kind != yaml.MappingNode {
-		d.rep.addf(problem.WrongType, n.at, "%s must map names to servers, not %s", path, what(n))
+	if n.Kind != yaml.MappingNode {
+		d.Rep.Addf(problem.WrongType, n.At, "%s must map names to servers, not %s", path, tree.What(n))
 		return
 	}
-	for _, f := range n.fields {
-		p := join(path, f.key)
-		if !isName(f.key, 32) {
-			d.rep.addf(problem.BadName, f.at, "mcp server name %q: use letters, digits, _ and -, 32 at the most, a letter or digit first", clip(f.key))
+	for _, f := range n.Fields {
+		p := decode.Join(path, f.Key)
+		if !isName(f.Key, 32) {
+			d.Rep.Addf(problem.BadName, f.At, "mcp server name %q: use letters, digits, _ and -, 32 at the most, a letter or digit first", tree.Clip(f.Key))
 		}
-		if f.val.isNull() {
-			f.val = &node{kind: yaml.MappingNode, at: f.at}
+		if f.Val.IsNull() {
+			f.Val = &tree.Node{Kind: yaml.MappingNode, At: f.At}
 		}
-		s := MCPServer{Name: f.key, Pos: f.at, StartTimeout: mcpStartTimeout}
-		d.into(f.val, &s, p)
-		if at := f.val.find("dir"); s.Dir != "" && at != nil {
-			s.Dir = d.src.resolve(s.Dir, at.val.at)
+		s := MCPServer{Name: f.Key, Pos: f.At, StartTimeout: mcpStartTimeout}
+		d.Into(f.Val, &s, p)
+		if at := f.Val.Find("dir"); s.Dir != "" && at != nil {
+			s.Dir = d.Src.Resolve(s.Dir, at.Val.At)
 		}
 		*m = append(*m, s)
 	}
 }
 
-func (a *MCPAllow) fromNode(d *decoder, n *node, path string) {
+// FromNode implements decode.Unmarshaler.
+func (a *MCPAllow) FromNode(d *decode.Decoder, n *tree.Node, path string) {
 	switch {
-	case n.isNull():
-	case n.kind == yaml.SequenceNode:
-		for _, item := range n.items {
-			if name, ok := d.text(item, path); ok {
-				a.add(d, item.at, path, MCPTool{Name: name, Confirm: true})
+	case n.IsNull():
+	case n.Kind == yaml.SequenceNode:
+		for _, item := range n.Items {
+			if name, ok := d.Text(item, path); ok {
+				a.add(d, item.At, path, MCPTool{Name: name, Confirm: true})
 			}
 		}
-	case n.kind == yaml.MappingNode:
-		for _, f := range n.fields {
-			t := MCPTool{Name: f.key, Confirm: true}
-			d.value(f.val, reflect.ValueOf(&t).Elem(), join(path, f.key), rules{})
-			a.add(d, f.at, path, t)
+	case n.Kind == yaml.MappingNode:
+		for _, f := range n.Fields {
+			t := MCPTool{Name: f.Key, Confirm: true}
+			d.Value(f.Val, reflect.ValueOf(&t).Elem(), decode.Join(path, f.Key), decode.Rules{})
+			a.add(d, f.At, path, t)
 		}
 	default:
-		d.rep.addf(problem.WrongType, n.at, "%s must be a list of tools or a mapping of them, such as {read_file: {confirm: false}}, not %s", path, what(n))
+		d.Rep.Addf(problem.WrongType, n.At, "%s must be a list of tools or a mapping of them, such as {read_file: {confirm: false}}, not %s", path, tree.What(n))
 	}
 }
 
-func (a *MCPAllow) add(d *decoder, at Pos, path string, t MCPTool) {
+func (a *MCPAllow) add(d *decode.Decoder, at Pos, path string, t MCPTool) {
 	if t.Name == "" {
-		d.rep.addf(problem.BadName, at, "%s: the name of a tool is empty", path)
+		d.Rep.Addf(problem.BadName, at, "%s: the name of a tool is empty", path)
 		return
 	}
 	for _, have := range *a {
 		if have.Name == t.Name {
-			d.rep.addf(problem.Conflict, at, "%s: %q is listed twice", path, clip(t.Name))
+			d.Rep.Addf(problem.Conflict, at, "%s: %q is listed twice", path, tree.Clip(t.Name))
 			return
 		}
 	}
@@ -118,42 +122,42 @@ func (a *MCPAllow) add(d *decoder, at Pos, path string, t MCPTool) {
 
 // mcp finds servers that can't be reached as they are described.
 func (c *checker) mcp() {
-	if len(c.cfg.MCP.Servers) == 0 || !c.known(c.root.get("mcp").at, "mcp", "mcp", knownTools(), c.opts.ToolKinds) {
+	if len(c.cfg.MCP.Servers) == 0 || !c.known(c.root.Get("mcp").At, "mcp", "mcp", knownTools(), c.opts.ToolKinds) {
 		return
 	}
-	servers := c.root.find("mcp.servers").val
+	servers := c.root.Find("mcp.servers").Val
 	for _, s := range c.cfg.MCP.Servers {
 		path := "mcp.servers." + s.Name
-		n := servers.get(s.Name).val
+		n := servers.Get(s.Name).Val
 		at := func(key string) Pos {
-			if f := n.get(key); f != nil {
-				return f.val.at
+			if f := n.Get(key); f != nil {
+				return f.Val.At
 			}
 			return s.Pos
 		}
-		given := func(key string) bool { return n.get(key) != nil || n.get(key+"_file") != nil }
+		given := func(key string) bool { return n.Get(key) != nil || n.Get(key+"_file") != nil }
 		switch {
 		case !given("command") && !given("url"):
-			c.rep.addf(problem.Missing, s.Pos, "%s needs a command that is a server, or the url of one", clip(path))
+			c.rep.Addf(problem.Missing, s.Pos, "%s needs a command that is a server, or the url of one", tree.Clip(path))
 		case given("command") && given("url"):
-			c.rep.addf(problem.Conflict, at("command"), "%s has both command and url; keep one", clip(path))
-		case given("command") && n.get("command").val.kind == yaml.SequenceNode && (len(s.Command) == 0 || s.Command[0] == ""):
-			c.rep.addf(problem.Missing, at("command"), "%s.command names no program; write [program, argument, …]", clip(path))
+			c.rep.Addf(problem.Conflict, at("command"), "%s has both command and url; keep one", tree.Clip(path))
+		case given("command") && n.Get("command").Val.Kind == yaml.SequenceNode && (len(s.Command) == 0 || s.Command[0] == ""):
+			c.rep.Addf(problem.Missing, at("command"), "%s.command names no program; write [program, argument, …]", tree.Clip(path))
 		case given("url") && !s.URL.Empty():
-			c.mcpURL(s, at("url"), clip(path))
+			c.mcpURL(s, at("url"), tree.Clip(path))
 		}
 		for key, other := range map[string]string{"env": "url", "dir": "url", "headers": "command"} {
-			if n.get(key) != nil && given(other) {
-				c.rep.addf(problem.Conflict, at(key), "%s.%s has no meaning beside %s", clip(path), key, other)
+			if n.Get(key) != nil && given(other) {
+				c.rep.Addf(problem.Conflict, at(key), "%s.%s has no meaning beside %s", tree.Clip(path), key, other)
 			}
 		}
 		for _, header := range sortedKeys(s.Headers) {
 			if !isHeader(header, s.Headers[header].Reveal()) {
-				c.rep.addf(problem.ToolURL, at("headers"), "%s.headers: %q is no valid header", clip(path), clip(header))
+				c.rep.Addf(problem.ToolURL, at("headers"), "%s.headers: %q is no valid header", tree.Clip(path), tree.Clip(header))
 			}
 		}
 		if s.StartTimeout <= 0 {
-			c.rep.addf(problem.Range, at("start_timeout"), "%s.start_timeout: must be longer than 0", clip(path))
+			c.rep.Addf(problem.Range, at("start_timeout"), "%s.start_timeout: must be longer than 0", tree.Clip(path))
 		}
 	}
 }
@@ -162,8 +166,8 @@ func (c *checker) mcpURL(s MCPServer, at Pos, path string) {
 	u, err := url.Parse(s.URL.Reveal())
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		c.rep.addf(problem.Address, at, "%s.url: must be a URL that begins with https:// or http://", path)
+		c.rep.Addf(problem.Address, at, "%s.url: must be a URL that begins with https:// or http://", path)
 	case u.User != nil:
-		c.rep.addf(problem.Address, at, "%s.url: holds credentials; put them in headers", path)
+		c.rep.Addf(problem.Address, at, "%s.url: holds credentials; put them in headers", path)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // What is left of a configuration with mistakes is what doesn't depend on them.
-func TestErrors_Rest(t *testing.T) {
+func TestRest(t *testing.T) {
 	t.Parallel()
 	const text = `
 bot: {name: Ana, lang: en}
@@ -33,16 +33,16 @@ tools:
 		{fetch + data, ", parley, 10m0s, [tools.ts], [good query], [web]"},
 	} {
 		_, err := LoadFS(wrongFS("# first\n"+text+c.more), "main.yaml", Options{Env: env})
-		wrong, ok := errors.AsType[*Errors](err)
-		if !ok || wrong.Rest() == nil {
+		rest := Rest(err)
+		if _, ok := errors.AsType[*Errors](err); !ok || rest == nil {
 			t.Fatalf("%q: %v", c.more, err)
 		}
-		if d := cmp.Diff(c.want, summary(wrong.Rest())); d != "" {
+		if d := cmp.Diff(c.want, summary(rest)); d != "" {
 			t.Errorf("%q (-want +got):\n%s", c.more, d)
 		}
 	}
 	_, err := LoadFS(wrongFS("tools:\n\ta: b\n"), "main.yaml", Options{Env: env})
-	if wrong, ok := errors.AsType[*Errors](err); !ok || wrong.Rest() != nil {
+	if _, ok := errors.AsType[*Errors](err); !ok || Rest(err) != nil {
 		t.Errorf("of a file that can't be read: %v", err)
 	}
 }

@@ -1,149 +1,113 @@
 package config
 
 import (
-	"maps"
+	"fmt"
 	"reflect"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/parley-bot/parley/internal/config/schema"
 )
 
 // The types with a YAML form of their own say here what that form is.
 
-func (Section) schema(schemer, string) object { return object{"type": []any{"object", "null"}} }
-
-func (Code) schema(schemer, string) object { return text() }
-
-func (s *Size) schema(schemer, string) object {
-	return matching(`^[0-9]+(\.[0-9]+)? ?([kKMGT]i?)?[bB]?$`)
+// Schema implements schema.Schematic.
+func (Section) Schema(schema.Maker, string) schema.Object {
+	return schema.Object{"type": []any{"object", "null"}}
 }
 
-func (r *Rate) schema(schemer, string) object {
-	return matching(`^(off|0|[1-9][0-9]*/([0-9.]+)?(ns|us|µs|ms|s|m|h).*)$`)
+// Schema implements schema.Schematic.
+func (Code) Schema(schema.Maker, string) schema.Object { return schema.Text() }
+
+// Schema implements schema.Schematic.
+func (s Size) Schema(schema.Maker, string) schema.Object {
+	return schema.Matching(`^[0-9]+(\.[0-9]+)? ?([kKMGT]i?)?[bB]?$`)
 }
 
-func (s *SystemNote) schema(schemer, string) object { return text() }
-
-func (a *AnswerBy) schema(schemer, string) object {
-	return object{"anyOf": []any{words([]string{string(Requester), string(Anyone)}), object{"type": "array", "items": text(), "minItems": 1}}}
+// Schema implements schema.Schematic.
+func (r Rate) Schema(schema.Maker, string) schema.Object {
+	return schema.Matching(`^(off|0|[1-9][0-9]*/([0-9.]+)?(ns|us|µs|ms|s|m|h).*)$`)
 }
 
-func (w *Dedupe) schema(s schemer, path string) object {
-	win := s.object(reflect.ValueOf(struct {
+// Schema implements schema.Schematic.
+func (s SystemNote) Schema(schema.Maker, string) schema.Object { return schema.Text() }
+
+// Schema implements schema.Schematic.
+func (a AnswerBy) Schema(schema.Maker, string) schema.Object {
+	return schema.Object{"anyOf": []any{schema.Words([]string{string(Requester), string(Anyone)}), schema.Object{"type": "array", "items": schema.Text(), "minItems": 1}}}
+}
+
+// Schema implements schema.Schematic.
+func (w Dedupe) Schema(s schema.Maker, path string) schema.Object {
+	win := s.Object(reflect.ValueOf(struct {
 		Window string `yaml:"window" config:"required"`
 	}{}), path)
-	props(win)["window"] = matching(`^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
-	return object{"anyOf": []any{words([]string{"args"}), object{"const": false}, win}}
+	schema.Props(win)["window"] = schema.Matching(`^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`)
+	return schema.Object{"anyOf": []any{schema.Words([]string{"args"}), schema.Object{"const": false}, win}}
 }
 
-// schema of texts lets keys be nested or dotted.
-func (t *Texts) schema(schemer, string) object {
-	lang := object{"type": []any{"object", "null"}, "additionalProperties": object{"$ref": "#/$defs/texts"}}
-	return object{"type": []any{"object", "null"}, "additionalProperties": lang}
+// Schema of texts lets keys be nested or dotted.
+// Schema implements schema.Schematic.
+func (t Texts) Schema(schema.Maker, string) schema.Object {
+	lang := schema.Object{"type": []any{"object", "null"}, "additionalProperties": schema.Object{"$ref": "#/$defs/texts"}}
+	return schema.Object{"type": []any{"object", "null"}, "additionalProperties": lang}
 }
 
-func (m *MCPServers) schema(s schemer, path string) object {
-	server := s.object(reflect.ValueOf(MCPServer{StartTimeout: mcpStartTimeout}), path+".NAME")
+// Schema implements schema.Schematic.
+func (m MCPServers) Schema(s schema.Maker, path string) schema.Object {
+	server := s.Object(reflect.ValueOf(MCPServer{StartTimeout: mcpStartTimeout}), path+".NAME")
 	server["oneOf"] = []any{
-		object{"required": []any{"command"}}, object{"required": []any{"url"}}, object{"required": []any{"url_file"}},
+		schema.Object{"required": []any{"command"}}, schema.Object{"required": []any{"url"}}, schema.Object{"required": []any{"url_file"}},
 	}
-	return object{
-		"type": []any{"object", "null"}, "propertyNames": object{"pattern": "^[a-zA-Z0-9][a-zA-Z0-9_-]{0,31}$"}, "additionalProperties": server,
+	return schema.Object{
+		"type": []any{"object", "null"}, "propertyNames": schema.Object{"pattern": "^[a-zA-Z0-9][a-zA-Z0-9_-]{0,31}$"}, "additionalProperties": server,
 	}
 }
 
-func (a *MCPAllow) schema(s schemer, path string) object {
-	tools := object{"type": "object", "additionalProperties": s.object(reflect.ValueOf(MCPTool{Confirm: true}), path+".NAME")}
-	return object{"anyOf": []any{object{"type": "array", "items": object{"type": "string", "minLength": 1}, "uniqueItems": true}, tools, object{"type": "null"}}}
+// Schema implements schema.Schematic.
+func (a *MCPAllow) Schema(s schema.Maker, path string) schema.Object {
+	tools := schema.Object{"type": "object", "additionalProperties": s.Object(reflect.ValueOf(MCPTool{Confirm: true}), path+".NAME")}
+	return schema.Object{"anyOf": []any{schema.Object{"type": "array", "items": schema.Object{"type": "string", "minLength": 1}, "uniqueItems": true}, tools, schema.Object{"type": "null"}}}
 }
 
-func (t *Tools) schema(s schemer, path string) object {
-	tool := s.object(reflect.ValueOf(Tool{}), path+".NAME")
-	tool["not"] = object{"required": []any{"confirm", "confirm_when"}}
-	list := object{"type": []any{"array", "null"}, "items": text()}
-	return object{
+// Schema implements schema.Schematic.
+func (t *Tools) Schema(s schema.Maker, path string) schema.Object {
+	tool := s.Object(reflect.ValueOf(Tool{}), path+".NAME")
+	tool["not"] = schema.Object{"required": []any{"confirm", "confirm_when"}}
+	list := schema.Object{"type": []any{"array", "null"}, "items": schema.Text()}
+	return schema.Object{
 		"type":                 []any{"object", "null"},
-		"properties":           object{"scripts": s.described(object{"anyOf": []any{list, object{"$ref": "#/$defs/tool"}}}, path+".scripts")},
-		"propertyNames":        object{"pattern": "^[a-zA-Z0-9_-]{1,64}$"},
-		"additionalProperties": object{"$ref": "#/$defs/tool"},
+		"properties":           schema.Object{"scripts": s.Described(schema.Object{"anyOf": []any{list, schema.Object{"$ref": "#/$defs/tool"}}}, path+".scripts")},
+		"propertyNames":        schema.Object{"pattern": "^[a-zA-Z0-9_-]{1,64}$"},
+		"additionalProperties": schema.Object{"$ref": "#/$defs/tool"},
 		toolDef:                tool, // moved to $defs
 	}
 }
 
 const toolDef = "x-tool"
 
-func (c *Channels) schema(s schemer, _ string) object {
-	named := object{}
-	for _, kind := range orElse(s.opts.ChannelKinds, knownChannels()) {
-		// The kind may be left out where the name is the kind.
-		named[kind] = object{
-			"if":   object{"type": "object", "required": []any{"kind"}},
-			"then": object{"$ref": "#/$defs/channel"}, "else": object{"$ref": "#/$defs/channel." + kind},
-		}
+// Schema implements schema.Schematic; what it is of channels is [Schema]'s to
+// say, which knows the kinds.
+func (c Channels) Schema(schema.Maker, string) schema.Object { return schema.Object{} }
+
+// Schema implements schema.Schematic.
+func (Body) Schema(schema.Maker, string) schema.Object { return schema.Object{} }
+
+// Schema implements schema.Schematic.
+func (Statuses) Schema(schema.Maker, string) schema.Object {
+	result := schema.Object{
+		"type": "object", "properties": schema.Object{"result": schema.Object{}}, "required": []any{"result"}, "additionalProperties": false,
 	}
-	return object{
-		"type": []any{"object", "null"}, "properties": named,
-		"propertyNames":        object{"pattern": "^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$"},
-		"additionalProperties": object{"$ref": "#/$defs/channel"},
-	}
+	of := schema.Object{"anyOf": []any{schema.Object{"type": []any{"string", "number", "boolean"}}, result}}
+	return schema.Object{"type": []any{"object", "null"}, "propertyNames": schema.Object{"pattern": "^[1-5]([0-9][0-9]|xx)$"}, "additionalProperties": of}
 }
 
-// channelDefs adds what the sections refer to: a channel of any kind, one of
-// each, a tool, and texts.
-func (s schemer) channelDefs(root object) {
-	kinds := orElse(s.opts.ChannelKinds, knownChannels())
-	defs, cases := object{}, []any{}
-	kind := words(kinds)
-	notNull(kind)
-	kind = s.described(kind, "channels.NAME.kind")
-	for _, k := range kinds {
-		own := s.object(s.adapter(k), "channels."+k)
-		common := s.object(reflect.ValueOf(commonDefaults()), "channels.NAME")
-		props(common)["kind"] = kind
-		maps.Copy(props(common), props(own))
-		for _, key := range []string{"required", "allOf", "type"} {
-			if v, ok := own[key]; ok {
-				common[key] = v
-			}
-		}
-		if s.opts.Channel == nil {
-			delete(common, "additionalProperties") // nobody knows the adapter's
-		}
-		defs["channel."+k] = common
-		cases = append(cases, object{
-			"if":   object{"properties": object{"kind": object{"const": k}}},
-			"then": object{"$ref": "#/$defs/channel." + k},
-		})
-	}
-	defs["channel"] = object{"type": "object", "properties": object{"kind": kind}, "required": []any{"kind"}, "allOf": cases}
-	defs["texts"] = object{"type": []any{"object", "string", "number", "boolean", "null"}, "additionalProperties": object{"$ref": "#/$defs/texts"}}
-	if tools, ok := props(root)["tools"].(object); ok {
-		defs["tool"] = tools[toolDef]
-		delete(tools, toolDef)
-	}
-	root["$defs"] = defs
-}
+// Written implements schema.Defaulted.
+func (r Rate) Written() any { return fmt.Sprintf("%d/%s", r.N, schema.ShortDuration(r.Per)) }
 
-// adapter is the struct that a kind's section is decoded into, with its
-// defaults.
-func (s schemer) adapter(kind string) reflect.Value {
-	seen := reflect.ValueOf(struct{}{})
-	if s.opts.Channel == nil {
-		return seen
-	}
-	ch := Channel{Name: kind, Kind: kind, Section: Section{
-		path: "channels." + kind, seen: &seen,
-		node: &node{kind: yaml.MappingNode}, common: keysOf(rulesOf(reflect.TypeFor[channelCommon]())),
-	}}
-	_ = s.opts.Channel(&Config{}, ch) // what is missing is no matter here
-	return seen
-}
+// Written implements schema.Defaulted.
+func (s Size) Written() any { return s.String() }
 
-func (*Body) schema(schemer, string) object { return object{} }
+// Written implements schema.Defaulted.
+func (s SystemNote) Written() any { return s.On }
 
-func (*Statuses) schema(schemer, string) object {
-	result := object{
-		"type": "object", "properties": object{"result": object{}}, "required": []any{"result"}, "additionalProperties": false,
-	}
-	of := object{"anyOf": []any{object{"type": []any{"string", "number", "boolean"}}, result}}
-	return object{"type": []any{"object", "null"}, "propertyNames": object{"pattern": "^[1-5]([0-9][0-9]|xx)$"}, "additionalProperties": of}
-}
+// Written implements schema.Defaulted.
+func (a AnswerBy) Written() any { return string(a.Who) }

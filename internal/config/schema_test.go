@@ -11,6 +11,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/parley-bot/parley/internal/config/decode"
+	"github.com/parley-bot/parley/internal/config/schema"
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/problem"
 )
 
@@ -37,37 +40,37 @@ func compileSchema(t *testing.T, opts Options) *jsonschema.Schema {
 
 // plain is a tree as an editor's validator sees it: aliases and merge keys
 // resolved, variables as they are written.
-func plain(n *node) any {
+func plain(n *tree.Node) any {
 	switch {
-	case n.isNull():
+	case n.IsNull():
 		return nil
-	case n.kind == yaml.MappingNode:
+	case n.Kind == yaml.MappingNode:
 		out := map[string]any{}
-		for _, f := range n.fields {
-			out[f.key] = plain(f.val)
+		for _, f := range n.Fields {
+			out[f.Key] = plain(f.Val)
 		}
 		return out
-	case n.kind == yaml.SequenceNode:
+	case n.Kind == yaml.SequenceNode:
 		out := []any{}
-		for _, i := range n.items {
+		for _, i := range n.Items {
 			out = append(out, plain(i))
 		}
 		return out
 	}
-	if n.tag == "!!str" {
-		return n.value
+	if n.Tag == "!!str" {
+		return n.Value
 	}
 	var v any
-	if err := (&yaml.Node{Kind: yaml.ScalarNode, Tag: n.tag, Value: n.value}).Load(&v); err != nil {
-		return n.value
+	if err := (&yaml.Node{Kind: yaml.ScalarNode, Tag: n.Tag, Value: n.Value}).Load(&v); err != nil {
+		return n.Value
 	}
 	return v
 }
 
 // parsePlain reads one file without what it includes.
 func parsePlain(text string) (any, []Error) {
-	b := builder{rep: &report{}, file: "main.yaml"}
-	return plain(b.parse([]byte(text))), b.rep.list
+	rep := &tree.Report{}
+	return plain(tree.Parse(rep, "main.yaml", []byte(text))), rep.List
 }
 
 // wrongs that the shape doesn't tell, though their id says so.
@@ -182,16 +185,16 @@ func unexplained(t reflect.Type, done *[]reflect.Type) (out []string) {
 		return nil
 	}
 	*done = append(*done, t)
-	_, custom := reflect.TypeAssert[unmarshaler](reflect.New(t))
-	if _, ok := reflect.TypeAssert[schematic](reflect.New(t)); custom && !ok {
+	_, custom := reflect.TypeAssert[decode.Unmarshaler](reflect.New(t))
+	if _, ok := reflect.TypeAssert[schema.Schematic](reflect.New(t)); custom && !ok {
 		out = append(out, t.String())
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		out = append(out, unexplained(t.Elem(), done)...)
 	case reflect.Struct:
-		for _, r := range rulesOf(t) {
-			out = append(out, unexplained(r.typ, done)...)
+		for _, r := range decode.RulesOf(t) {
+			out = append(out, unexplained(r.Type, done)...)
 		}
 	default:
 	}

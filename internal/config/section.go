@@ -4,10 +4,11 @@ import (
 	"errors"
 	"reflect"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/parley-bot/parley/internal/config/decode"
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/problem"
 )
 
@@ -16,8 +17,8 @@ import (
 type Section struct {
 	Pos  Pos
 	path string
-	node *node
-	d    *decoder
+	node *tree.Node
+	d    *decode.Decoder
 	// common are keys that the core has taken; an owner that has no field
 	// for them need not know.
 	common []string
@@ -30,10 +31,11 @@ type Section struct {
 var errSeen = errors.New("config: the section was only looked at")
 
 // Given tells whether the file has the section, with something in it.
-func (s Section) Given() bool { return !s.node.isNull() }
+func (s Section) Given() bool { return !s.node.IsNull() }
 
-func (s *Section) fromNode(d *decoder, n *node, path string) {
-	*s = Section{Pos: n.at, path: path, node: n, d: d}
+// FromNode implements decode.Unmarshaler.
+func (s *Section) FromNode(d *decode.Decoder, n *tree.Node, path string) {
+	*s = Section{Pos: n.At, path: path, node: n, d: d}
 }
 
 // Decode fills the struct that v points to, which holds the defaults, from
@@ -57,28 +59,28 @@ func (s Section) Decode(v any) error {
 		*s.seen = reflect.New(target.Type().Elem()).Elem()
 		s.seen.Set(target.Elem())
 	}
-	d := decoder{rep: &report{}}
+	d := decode.Decoder{Rep: &tree.Report{}}
 	n := s.node
 	if s.d != nil {
-		d.src, d.env = s.d.src, s.d.env
+		d.Src, d.Env = s.d.Src, s.d.Env
 	}
-	if n.isNull() {
-		n = &node{kind: yaml.MappingNode, at: s.Pos}
+	if n.IsNull() {
+		n = &tree.Node{Kind: yaml.MappingNode, At: s.Pos}
 	}
-	d.section(n, target.Elem(), s.path, s.common)
-	if len(d.rep.list) == 0 {
+	d.Section(n, target.Elem(), s.path, s.common)
+	if len(d.Rep.List) == 0 {
 		if val, ok := v.(interface{ Validate() error }); ok {
-			s.invalid(d.rep, n, val.Validate())
+			s.invalid(d.Rep, n, val.Validate())
 		}
 	}
-	if err := d.rep.err(); err != nil || s.seen == nil {
+	if err := d.Rep.Err(); err != nil || s.seen == nil {
 		return err
 	}
 	return errSeen
 }
 
 // invalid reports what Validate found, joined errors one by one.
-func (s Section) invalid(rep *report, n *node, err error) {
+func (s Section) invalid(rep *tree.Report, n *tree.Node, err error) {
 	if err == nil {
 		return
 	}
@@ -90,31 +92,12 @@ func (s Section) invalid(rep *report, n *node, err error) {
 	}
 	at, path := s.Pos, s.path
 	if k, ok := err.(interface{ Key() string }); ok {
-		path = join(path, k.Key())
-		if f := n.find(k.Key()); f != nil {
-			at = f.at
+		path = decode.Join(path, k.Key())
+		if f := n.Find(k.Key()); f != nil {
+			at = f.At
 		}
 	}
-	rep.addf(problem.Channel, at, "%s: %v", path, err)
-}
-
-// find follows a dotted path as far as it exists; nil if its first key
-// doesn't.
-func (n *node) find(path string) *field {
-	var last *field
-	for key := range strings.SplitSeq(path, ".") {
-		f := n.get(key)
-		if f == nil {
-			return last
-		}
-		last, n = f, f.val
-	}
-	return last
-}
-
-// into decodes n into the struct that v points to.
-func (d *decoder) into(n *node, v any, path string) {
-	d.section(n, reflect.ValueOf(v).Elem(), path, nil)
+	rep.Addf(problem.Channel, at, "%s: %v", path, err)
 }
 
 // Channel is one account on a platform.
@@ -141,16 +124,17 @@ type Groups struct {
 // Channels are the channels in the order of the file.
 type Channels []Channel
 
-func (c *Channels) fromNode(d *decoder, n *node, path string) {
-	if n.isNull() {
+// FromNode implements decode.Unmarshaler.
+func (c *Channels) FromNode(d *decode.Decoder, n *tree.Node, path string) {
+	if n.IsNull() {
 		return
 	}
-	if n.kind != yaml.MappingNode {
-		d.rep.addf(problem.WrongType, n.at, "%s must map names to channels, not %s", path, what(n))
+	if n.Kind != yaml.MappingNode {
+		d.Rep.Addf(problem.WrongType, n.At, "%s must map names to channels, not %s", path, tree.What(n))
 		return
 	}
-	for _, f := range n.fields {
-		*c = append(*c, channel(d, f, join(path, f.key)))
+	for _, f := range n.Fields {
+		*c = append(*c, channel(d, f, decode.Join(path, f.Key)))
 	}
 }
 
@@ -167,28 +151,28 @@ func commonDefaults() channelCommon {
 	return channelCommon{Groups: Groups{ReplyTo: "mention", Session: "user"}}
 }
 
-func channel(d *decoder, f field, path string) Channel {
+func channel(d *decode.Decoder, f tree.Field, path string) Channel {
 	common := commonDefaults()
-	common.Kind = f.key
-	if !isName(f.key, 63) {
-		d.rep.addf(problem.BadName, f.at, "channel name %q: use letters, digits, _ and -, 63 at the most, a letter or digit first", clip(f.key))
+	common.Kind = f.Key
+	if !isName(f.Key, 63) {
+		d.Rep.Addf(problem.BadName, f.At, "channel name %q: use letters, digits, _ and -, 63 at the most, a letter or digit first", tree.Clip(f.Key))
 	}
-	if !f.val.isNull() && f.val.kind != yaml.MappingNode {
-		d.rep.addf(problem.WrongType, f.val.at, "%s must be a mapping of keys to values, not %s", path, what(f.val))
-		f.val = &node{kind: yaml.ScalarNode, tag: "!!null", at: f.val.at}
+	if !f.Val.IsNull() && f.Val.Kind != yaml.MappingNode {
+		d.Rep.Addf(problem.WrongType, f.Val.At, "%s must be a mapping of keys to values, not %s", path, tree.What(f.Val))
+		f.Val = &tree.Node{Kind: yaml.ScalarNode, Tag: "!!null", At: f.Val.At}
 	}
 	// The core's keys are decoded here, the adapter's are left alone.
-	own := node{kind: yaml.MappingNode, at: f.at}
-	keys := keysOf(rulesOf(reflect.TypeOf(common)))
-	for _, g := range f.val.fields {
-		if slices.Contains(keys, g.key) {
-			own.fields = append(own.fields, g)
+	own := tree.Node{Kind: yaml.MappingNode, At: f.At}
+	keys := decode.KeysOf(decode.RulesOf(reflect.TypeOf(common)))
+	for _, g := range f.Val.Fields {
+		if slices.Contains(keys, g.Key) {
+			own.Fields = append(own.Fields, g)
 		}
 	}
-	d.into(&own, &common, path)
+	d.Into(&own, &common, path)
 	return Channel{
-		Name: f.key, Kind: common.Kind, Pos: f.at, Allow: common.Allow, Unknown: common.Unknown, Groups: common.Groups,
-		Section: Section{Pos: f.at, path: path, node: f.val, d: d, common: keys},
+		Name: f.Key, Kind: common.Kind, Pos: f.At, Allow: common.Allow, Unknown: common.Unknown, Groups: common.Groups,
+		Section: Section{Pos: f.At, path: path, node: f.Val, d: d, common: keys},
 	}
 }
 
@@ -204,51 +188,52 @@ func isName(s string, longest int) bool {
 	return s != "" && len(s) <= longest
 }
 
-func (t *Tools) fromNode(d *decoder, n *node, path string) {
-	if n.isNull() {
+// FromNode implements decode.Unmarshaler.
+func (t *Tools) FromNode(d *decode.Decoder, n *tree.Node, path string) {
+	if n.IsNull() {
 		return
 	}
-	if n.kind != yaml.MappingNode {
-		d.rep.addf(problem.WrongType, n.at, "%s must be a mapping of tools, not %s", path, what(n))
+	if n.Kind != yaml.MappingNode {
+		d.Rep.Addf(problem.WrongType, n.At, "%s must be a mapping of tools, not %s", path, tree.What(n))
 		return
 	}
-	for _, f := range n.fields {
-		p := join(path, f.key)
+	for _, f := range n.Fields {
+		p := decode.Join(path, f.Key)
 		// "scripts" is a key of its own; a mapping there is a tool so named.
-		if f.key == "scripts" && f.val.kind != yaml.MappingNode {
+		if f.Key == "scripts" && f.Val.Kind != yaml.MappingNode {
 			t.scripts(d, f, p)
 			continue
 		}
-		if f.val.isNull() {
-			f.val = &node{kind: yaml.MappingNode, at: f.at}
+		if f.Val.IsNull() {
+			f.Val = &tree.Node{Kind: yaml.MappingNode, At: f.At}
 		}
-		tool := Tool{Name: f.key, Pos: f.at, node: f.val}
-		d.into(f.val, &tool, p)
+		tool := Tool{Name: f.Key, Pos: f.At, node: f.Val}
+		d.Into(f.Val, &tool, p)
 		t.Named = append(t.Named, tool)
 	}
 }
 
 // scripts resolves each path and checks that the file is there.
-func (t *Tools) scripts(d *decoder, f field, path string) {
-	if f.val.isNull() {
+func (t *Tools) scripts(d *decode.Decoder, f tree.Field, path string) {
+	if f.Val.IsNull() {
 		return
 	}
-	if f.val.kind != yaml.SequenceNode {
-		d.rep.addf(problem.WrongType, f.val.at, "%s must be a list of files such as [tools.ts]", path)
+	if f.Val.Kind != yaml.SequenceNode {
+		d.Rep.Addf(problem.WrongType, f.Val.At, "%s must be a list of files such as [tools.ts]", path)
 		return
 	}
-	for _, item := range f.val.items {
-		file, ok := d.text(item, path)
+	for _, item := range f.Val.Items {
+		file, ok := d.Text(item, path)
 		if !ok {
 			continue
 		}
-		full := d.src.resolve(file, item.at)
-		if err := d.src.isFile(full); err != nil {
-			d.rep.addf(problem.FileMissing, item.at, "%s: can't read %s: %s", path, full, reason(err))
+		full := d.Src.Resolve(file, item.At)
+		if err := d.Src.IsFile(full); err != nil {
+			d.Rep.Addf(problem.FileMissing, item.At, "%s: can't read %s: %s", path, full, tree.Reason(err))
 			continue
 		}
 		if slices.Contains(t.Scripts, full) {
-			d.rep.addf(problem.Conflict, item.at, "%s: %s is listed twice", path, full)
+			d.Rep.Addf(problem.Conflict, item.At, "%s: %s is listed twice", path, full)
 			continue
 		}
 		t.Scripts = append(t.Scripts, full)

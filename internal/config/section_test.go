@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/secret"
 )
 
@@ -114,51 +115,6 @@ func TestSection_Absent(t *testing.T) {
 	}
 }
 
-func TestExpand(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"":                   "",
-		"plain $5 and {x}":   "plain $5 and {x}",
-		"${KEY}":             "sk-canary-1",
-		"a${N}b${N}c":        "a7b7c",
-		"${GONE:-d}":         "d",
-		"${GONE:-}":          "",
-		"${EMPTY:-d}":        "d",
-		"${EMPTY}":           "",
-		"$${KEY}":            "${KEY}",
-		"$${a} ${N} $${":     "${a} 7 ${",
-		"${N:-${X}}":         "7}",
-		"${GONE}":            "!environment variable GONE is not set",
-		"${":                 `!"${" without "}"`,
-		"${}":                `!"${}" is no variable`,
-		"${1A}":              `!"${1A}" is no variable`,
-		"${A B:-x}":          `!"${A B:-x}" is no variable`,
-		"ok ${N} then ${No}": "!environment variable No is not set",
-	} {
-		got, bad := expand(in, env)
-		if wantBad, isBad := strings.CutPrefix(want, "!"); isBad {
-			if !strings.HasPrefix(bad, wantBad) {
-				t.Errorf("%q: got %q, want %q", in, bad, wantBad)
-			}
-		} else if got != want || bad != "" {
-			t.Errorf("%q: got %q %q, want %q", in, got, bad, want)
-		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	t.Parallel()
-	keys := []string{"listen", "public_url", "timeout", "to", "window"}
-	for in, want := range map[string]string{
-		"lisetn": "listen", "Listen": "listen", "publicUrl": "public_url", "public-url": "public_url",
-		"timout": "timeout", "xyzzyq": "", "t": "", "windows": "window", strings.Repeat("l", 1000): "",
-	} {
-		if got := nearest(in, keys); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
-	}
-}
-
 // FuzzLoad: whatever the file, Load answers with a configuration or with an
 // *Errors of bounded length, and never shows what the environment holds.
 func FuzzLoad(f *testing.F) {
@@ -184,7 +140,7 @@ func FuzzLoad(f *testing.F) {
 		if strings.Contains(err.Error(), "canary") && !strings.Contains(yaml, "canary") {
 			t.Errorf("a secret shows: %v", err)
 		}
-		if many, ok := errors.AsType[*Errors](err); ok && len(many.List) > maxErrors {
+		if many, ok := errors.AsType[*Errors](err); ok && len(many.List) > tree.MaxErrors {
 			t.Errorf("%d errors", len(many.List))
 		}
 	})

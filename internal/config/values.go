@@ -11,6 +11,8 @@ import (
 	"github.com/dustin/go-humanize"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/parley-bot/parley/internal/config/decode"
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/problem"
 )
 
@@ -32,7 +34,8 @@ func (s *Size) UnmarshalText(b []byte) error {
 	return nil
 }
 
-func (s *Size) want() string { return "a size such as 16KiB or 1MiB" }
+// Want implements decode.Wanter.
+func (s Size) Want() string { return "a size such as 16KiB or 1MiB" }
 
 // Rate is at most N in each Per, written 20/1m. The zero value is no limit,
 // written off.
@@ -61,7 +64,8 @@ func (r *Rate) UnmarshalText(b []byte) error {
 	return nil
 }
 
-func (r *Rate) want() string { return "a rate such as 20/1m, or off" }
+// Want implements decode.Wanter.
+func (r Rate) Want() string { return "a rate such as 20/1m, or off" }
 
 // Prefix is an address range; a single address is a range of one.
 type Prefix struct{ netip.Prefix }
@@ -81,7 +85,8 @@ func (p *Prefix) UnmarshalText(b []byte) error {
 	return nil
 }
 
-func (p *Prefix) want() string { return "an address range such as 10.0.0.0/8" }
+// Want implements decode.Wanter.
+func (p Prefix) Want() string { return "an address range such as 10.0.0.0/8" }
 
 // SystemNote is confirm.system_note: true, false, or a text of one's own that
 // replaces the confirm note only.
@@ -90,15 +95,16 @@ type SystemNote struct {
 	Text string
 }
 
-func (s *SystemNote) fromNode(d *decoder, n *node, path string) {
+// FromNode implements decode.Unmarshaler.
+func (s *SystemNote) FromNode(d *decode.Decoder, n *tree.Node, path string) {
 	switch {
-	case n.isNull():
-	case n.kind != yaml.ScalarNode:
-		d.rep.addf(problem.WrongType, n.at, "%s must be true, false or a text, not %s", path, what(n))
-	case !n.quoted && (n.value == "true" || n.value == "false"):
-		*s = SystemNote{On: n.value == "true"}
+	case n.IsNull():
+	case n.Kind != yaml.ScalarNode:
+		d.Rep.Addf(problem.WrongType, n.At, "%s must be true, false or a text, not %s", path, tree.What(n))
+	case !n.Quoted && (n.Value == "true" || n.Value == "false"):
+		*s = SystemNote{On: n.Value == "true"}
 	default:
-		*s = SystemNote{On: true, Text: n.value}
+		*s = SystemNote{On: true, Text: n.Value}
 	}
 }
 
@@ -118,26 +124,27 @@ type AnswerBy struct {
 	Users []string // platform user ids, where Who is Listed
 }
 
-func (a *AnswerBy) fromNode(d *decoder, n *node, path string) {
-	if n.isNull() {
+// FromNode implements decode.Unmarshaler.
+func (a *AnswerBy) FromNode(d *decode.Decoder, n *tree.Node, path string) {
+	if n.IsNull() {
 		return
 	}
-	if n.kind == yaml.ScalarNode {
-		s, ok := d.text(n, path)
+	if n.Kind == yaml.ScalarNode {
+		s, ok := d.Text(n, path)
 		if who := Who(s); who == Requester || who == Anyone {
 			*a = AnswerBy{Who: who}
 		} else if ok {
-			d.rep.addf(problem.NotAllowed, n.at, "%s: %s is not allowed%s, or a list of user ids", path, shown(n), didYouMean(n.value, []string{"requester", "anyone"}))
+			d.Rep.Addf(problem.NotAllowed, n.At, "%s: %s is not allowed%s, or a list of user ids", path, decode.Shown(n), tree.DidYouMean(n.Value, []string{"requester", "anyone"}))
 		}
 		return
 	}
-	if n.kind != yaml.SequenceNode || len(n.items) == 0 {
-		d.rep.addf(problem.WrongType, n.at, "%s must be requester, anyone or a list of user ids", path)
+	if n.Kind != yaml.SequenceNode || len(n.Items) == 0 {
+		d.Rep.Addf(problem.WrongType, n.At, "%s must be requester, anyone or a list of user ids", path)
 		return
 	}
 	*a = AnswerBy{Who: Listed}
-	for _, item := range n.items {
-		if s, ok := d.text(item, path); ok {
+	for _, item := range n.Items {
+		if s, ok := d.Text(item, path); ok {
 			a.Users = append(a.Users, s)
 		}
 	}
@@ -149,24 +156,25 @@ type Dedupe time.Duration
 // dedupeArgs is the window that "dedupe: args" stands for.
 const dedupeArgs = 10 * time.Minute
 
-func (w *Dedupe) fromNode(d *decoder, n *node, path string) {
-	if n.isNull() {
+// FromNode implements decode.Unmarshaler.
+func (w *Dedupe) FromNode(d *decode.Decoder, n *tree.Node, path string) {
+	if n.IsNull() {
 		return
 	}
-	if n.kind == yaml.ScalarNode {
-		if s, ok := d.text(n, path); ok && s == "args" {
+	if n.Kind == yaml.ScalarNode {
+		if s, ok := d.Text(n, path); ok && s == "args" {
 			*w = Dedupe(dedupeArgs)
 		} else if ok && s != "false" {
-			d.rep.addf(problem.NotAllowed, n.at, "%s: %s is not args or {window: 1m}", path, shown(n))
+			d.Rep.Addf(problem.NotAllowed, n.At, "%s: %s is not args or {window: 1m}", path, decode.Shown(n))
 		}
 		return
 	}
 	var win struct {
 		Window time.Duration `yaml:"window" config:"required"`
 	}
-	d.into(n, &win, path)
-	if f := n.get("window"); f != nil && win.Window == 0 && f.val.value == "0" {
-		d.rep.addf(problem.Range, f.val.at, "%s.window must be longer than 0", path)
+	d.Into(n, &win, path)
+	if f := n.Get("window"); f != nil && win.Window == 0 && f.Val.Value == "0" {
+		d.Rep.Addf(problem.Range, f.Val.At, "%s.window must be longer than 0", path)
 	}
 	*w = Dedupe(win.Window)
 }
@@ -175,41 +183,42 @@ func (w *Dedupe) fromNode(d *decoder, n *node, path string) {
 // keys joined by dots (ai.tools.confirm). Texts are never expanded.
 type Texts map[string]map[string]string
 
-func (t *Texts) fromNode(d *decoder, n *node, path string) {
-	if n.isNull() {
+// FromNode implements decode.Unmarshaler.
+func (t *Texts) FromNode(d *decode.Decoder, n *tree.Node, path string) {
+	if n.IsNull() {
 		return
 	}
-	if n.kind != yaml.MappingNode {
-		d.rep.addf(problem.WrongType, n.at, "%s must map languages to texts, not %s", path, what(n))
+	if n.Kind != yaml.MappingNode {
+		d.Rep.Addf(problem.WrongType, n.At, "%s must map languages to texts, not %s", path, tree.What(n))
 		return
 	}
 	*t = Texts{}
-	for _, lang := range n.fields {
+	for _, lang := range n.Fields {
 		flat := map[string]string{}
-		if !lang.val.isNull() {
-			flatten(d, lang.val, join(path, lang.key), "", flat)
+		if !lang.Val.IsNull() {
+			flatten(d, lang.Val, decode.Join(path, lang.Key), "", flat)
 		}
-		(*t)[lang.key] = flat
+		(*t)[lang.Key] = flat
 	}
 }
 
-func flatten(d *decoder, n *node, path, prefix string, out map[string]string) {
-	if n.kind != yaml.MappingNode {
-		d.rep.addf(problem.WrongType, n.at, "%s must map keys to texts, not %s", path, what(n))
+func flatten(d *decode.Decoder, n *tree.Node, path, prefix string, out map[string]string) {
+	if n.Kind != yaml.MappingNode {
+		d.Rep.Addf(problem.WrongType, n.At, "%s must map keys to texts, not %s", path, tree.What(n))
 		return
 	}
-	for _, f := range n.fields {
-		key := strings.TrimPrefix(prefix+"."+f.key, ".")
-		switch f.val.kind {
+	for _, f := range n.Fields {
+		key := strings.TrimPrefix(prefix+"."+f.Key, ".")
+		switch f.Val.Kind {
 		case yaml.MappingNode:
-			flatten(d, f.val, join(path, f.key), key, out)
+			flatten(d, f.Val, decode.Join(path, f.Key), key, out)
 		case yaml.ScalarNode:
 			if _, dup := out[key]; dup {
-				d.rep.addf(problem.Conflict, f.at, "%s is given twice, nested and with dots", join(path, f.key))
+				d.Rep.Addf(problem.Conflict, f.At, "%s is given twice, nested and with dots", decode.Join(path, f.Key))
 			}
-			out[key] = f.val.value
+			out[key] = f.Val.Value
 		default:
-			d.rep.addf(problem.WrongType, f.at, "%s must be a text, not %s", join(path, f.key), what(f.val))
+			d.Rep.Addf(problem.WrongType, f.At, "%s must be a text, not %s", decode.Join(path, f.Key), tree.What(f.Val))
 		}
 	}
 }

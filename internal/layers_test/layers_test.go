@@ -28,10 +28,13 @@ func layers() [][]string {
 			"channels/webchat", "channels/console", "channels/channeltest",
 			"internal/store", "internal/httpserver", "internal/control", "internal/config", "internal/metrics", "internal/watch",
 		},
-		{"internal/inbox", "internal/dispatch", "internal/turn", "internal/outbox"},
-		{"internal/llm", "internal/tool", "internal/confirm", "internal/render", "internal/ledger", "internal/audit"},
+		{"internal/inbox", "internal/dispatch", "internal/turn", "internal/outbox", "internal/config/schema"},
+		{
+			"internal/llm", "internal/tool", "internal/confirm", "internal/render", "internal/ledger", "internal/audit",
+			"internal/config/decode", "internal/config/override",
+		},
 		// What several of the layer above share.
-		{"internal/locale", "internal/egress", "internal/lease"},
+		{"internal/locale", "internal/egress", "internal/lease", "internal/config/tree"},
 		{"channels", "internal/secret", "internal/problem", "internal/postgrestest", "configs", "docs"},
 	}
 }

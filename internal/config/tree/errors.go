@@ -1,4 +1,4 @@
-package config
+package tree
 
 import (
 	"cmp"
@@ -46,16 +46,14 @@ func (e Error) Error() string { return e.Pos.String() + ": " + e.Msg + " [" + st
 // Problem implements problem.Numbered.
 func (e Error) Problem() problem.ID { return e.ID }
 
-// maxErrors bounds what a hostile file can make of a report.
-const maxErrors = 100
+// MaxErrors bounds what a hostile file can make of a report.
+const MaxErrors = 100
 
 // Errors is all that is wrong with a configuration, in the order of the file.
 type Errors struct { //nolint:errname // it is a list of them
 	List []Error
 	// More counts what was left out past the first hundred.
 	More int
-
-	rest *Config
 }
 
 // Error prints one mistake a line.
@@ -85,50 +83,43 @@ func (e *Errors) Unwrap() []error {
 // Problem implements problem.Numbered: the first mistake's id.
 func (e *Errors) Problem() problem.ID { return e.List[0].ID }
 
-// report collects errors while a configuration is read.
-type report struct {
-	list []Error
+// Report collects errors while a configuration is read.
+type Report struct {
+	List []Error
 	more int
 }
 
-func (r *report) addf(id problem.ID, at Pos, format string, args ...any) {
-	if len(r.list) >= maxErrors {
+// Addf reports a mistake at a place, once.
+func (r *Report) Addf(id problem.ID, at Pos, format string, args ...any) {
+	if len(r.List) >= MaxErrors {
 		r.more++
 		return
 	}
 	e := Error{Pos: at, Msg: fmt.Sprintf(format, args...), ID: id}
-	if !slices.Contains(r.list, e) {
-		r.list = append(r.list, e)
+	if !slices.Contains(r.List, e) {
+		r.List = append(r.List, e)
 	}
 }
 
-// merge adds what was reported elsewhere; false where err is no list of mistakes.
-func (r *report) merge(err error) bool {
+// Merge adds what was reported elsewhere; false where err is no list of mistakes.
+func (r *Report) Merge(err error) bool {
 	many, ok := errors.AsType[*Errors](err)
 	if !ok {
 		return false
 	}
 	for _, e := range many.List {
-		r.addf(e.ID, e.Pos, "%s", e.Msg)
+		r.Addf(e.ID, e.Pos, "%s", e.Msg)
 	}
 	r.more += many.More
 	return true
 }
 
-// err is an *Errors, or nil when nothing was reported.
-func (r *report) err() error {
-	if many := r.errors(); many != nil {
-		return many
-	}
-	return nil
-}
-
-// errors is nil when nothing was reported.
-func (r *report) errors() *Errors {
-	if len(r.list) == 0 {
+// Err is an *Errors, or nil when nothing was reported.
+func (r *Report) Err() error {
+	if len(r.List) == 0 {
 		return nil
 	}
-	list := slices.Clone(r.list)
+	list := slices.Clone(r.List)
 	order := map[string]int{}
 	for _, e := range list {
 		if _, ok := order[e.Pos.File]; !ok {

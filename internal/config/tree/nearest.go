@@ -1,4 +1,4 @@
-package config
+package tree
 
 import (
 	"slices"
@@ -51,9 +51,9 @@ func distance(a, b string) int {
 	return prev[len(b)]
 }
 
-// didYouMean is the remedy for an unknown word: the nearest, and all that are
+// DidYouMean is the remedy for an unknown word: the nearest, and all that are
 // allowed where these are few enough to read.
-func didYouMean(word string, allowed []string) string {
+func DidYouMean(word string, allowed []string) string {
 	var b strings.Builder
 	if n := nearest(word, allowed); n != "" {
 		b.WriteString("; did you mean \"" + n + "\"?")

@@ -1,12 +1,12 @@
-package config
+package tree
 
 import "strings"
 
-// expand replaces ${VAR} and ${VAR:-default} in a value; $${ is a literal ${.
+// Expand replaces ${VAR} and ${VAR:-default} in a value; $${ is a literal ${.
 // A default is taken as it is, up to the first }, when the variable is unset
 // or empty. bad names what is
 // wrong, without any value.
-func expand(s string, env func(string) (string, bool)) (out, bad string) {
+func Expand(s string, env func(string) (string, bool)) (out, bad string) {
 	if !strings.Contains(s, "${") {
 		return s, ""
 	}
@@ -29,7 +29,7 @@ func expand(s string, env func(string) (string, bool)) (out, bad string) {
 		}
 		name, def, hasDefault := strings.Cut(body, ":-")
 		if !isVar(name) {
-			return "", `"${` + clip(body) + `}" is no variable: write ${NAME} or ${NAME:-default}, and $${ for a literal ${`
+			return "", `"${` + Clip(body) + `}" is no variable: write ${NAME} or ${NAME:-default}, and $${ for a literal ${`
 		}
 		val, ok := env(name)
 		switch {

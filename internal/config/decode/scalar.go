@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"bytes"
@@ -15,13 +15,14 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/parley-bot/parley/internal/config/tree"
 	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/secret"
 )
 
-// isScalar tells whether one plain value fills t.
-func isScalar(t reflect.Type) bool {
-	if is[secret.String](t) || is[time.Duration](t) || isText(t) {
+// IsScalar tells whether one plain value fills t.
+func IsScalar(t reflect.Type) bool {
+	if Is[secret.String](t) || Is[time.Duration](t) || IsText(t) {
 		return true
 	}
 	switch t.Kind() {
@@ -35,59 +36,77 @@ func isScalar(t reflect.Type) bool {
 }
 
 // expanded is a scalar's text with its variables replaced.
-func (d *decoder) expanded(n *node, path string) (string, bool) {
-	if n.literal {
-		return n.value, true
+func (d *Decoder) expanded(n *tree.Node, path string) (string, bool) {
+	if n.Literal {
+		return n.Value, true
 	}
-	out, bad := expand(n.value, d.env)
+	out, bad := tree.Expand(n.Value, d.Env)
 	if bad != "" {
-		d.rep.addf(problem.Variable, n.at, "%s: %s", name(path), bad)
+		d.Rep.Addf(problem.Variable, n.At, "%s: %s", name(path), bad)
 		return "", false
 	}
 	return out, true
 }
 
-// text is the text of a node that must be a scalar.
-func (d *decoder) text(n *node, path string) (string, bool) {
-	if n.kind != yaml.ScalarNode || n.isNull() {
-		d.rep.addf(problem.WrongType, n.at, "%s must be a single value, not %s", name(path), what(n))
+// ExpandAll copies a tree with the variables in its texts replaced.
+func (d *Decoder) ExpandAll(n *tree.Node, path string) *tree.Node {
+	out := *n
+	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "${") {
+		out.Value, _ = d.expanded(n, path)
+		out.Tag = "!!str"
+	}
+	out.Fields, out.Items = nil, nil
+	for _, f := range n.Fields {
+		f.Val = d.ExpandAll(f.Val, Join(path, f.Key))
+		out.Fields = append(out.Fields, f)
+	}
+	for _, i := range n.Items {
+		out.Items = append(out.Items, d.ExpandAll(i, path))
+	}
+	return &out
+}
+
+// Text is the text of a node that must be a scalar.
+func (d *Decoder) Text(n *tree.Node, path string) (string, bool) {
+	if n.Kind != yaml.ScalarNode || n.IsNull() {
+		d.Rep.Addf(problem.WrongType, n.At, "%s must be a single value, not %s", name(path), tree.What(n))
 		return "", false
 	}
 	return d.expanded(n, path)
 }
 
-// shown is a value as a message may quote it: as it was written, so that what
+// Shown is a value as a message may quote it: as it was written, so that what
 // came from a variable stays out.
-func shown(n *node) string {
-	if n.literal {
+func Shown(n *tree.Node) string {
+	if n.Literal {
 		return "the value"
 	}
-	return strconv.Quote(clip(n.value))
+	return strconv.Quote(tree.Clip(n.Value))
 }
 
-func (d *decoder) scalar(n *node, v reflect.Value, path string, r rules) {
-	raw := r.text && n.kind == yaml.ScalarNode
-	s := n.value
+func (d *Decoder) scalar(n *tree.Node, v reflect.Value, path string, r Rules) {
+	raw := r.Text && n.Kind == yaml.ScalarNode
+	s := n.Value
 	if !raw {
 		var ok bool
-		if s, ok = d.text(n, path); !ok {
+		if s, ok = d.Text(n, path); !ok {
 			return
 		}
 	}
-	if r.oneof != nil && !slices.Contains(r.oneof, s) {
-		d.rep.addf(problem.NotAllowed, n.at, "%s: %s is not allowed%s", path, shown(n), didYouMean(n.value, r.oneof))
+	if r.OneOf != nil && !slices.Contains(r.OneOf, s) {
+		d.Rep.Addf(problem.NotAllowed, n.At, "%s: %s is not allowed%s", path, Shown(n), tree.DidYouMean(n.Value, r.OneOf))
 		return
 	}
-	if v.Kind() == reflect.String && !isText(v.Type()) && !r.lines && strings.ContainsFunc(s, breaksLine) {
-		d.rep.addf(problem.WrongType, n.at, "%s must be one line: it holds a line break or another control character", path)
+	if v.Kind() == reflect.String && !IsText(v.Type()) && !r.Lines && strings.ContainsFunc(s, breaksLine) {
+		d.Rep.Addf(problem.WrongType, n.At, "%s must be one line: it holds a line break or another control character", path)
 		return
 	}
-	if is[secret.String](v.Type()) {
+	if Is[secret.String](v.Type()) {
 		v.Set(reflect.ValueOf(secret.New(s)))
 		return
 	}
 	if want := d.set(n, v, s); want != "" {
-		d.rep.addf(problem.WrongType, n.at, "%s: %s is not %s", path, shown(n), want)
+		d.Rep.Addf(problem.WrongType, n.At, "%s: %s is not %s", path, Shown(n), want)
 	}
 }
 
@@ -96,20 +115,20 @@ func (d *decoder) scalar(n *node, v reflect.Value, path string, r rules) {
 func breaksLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 // set puts s into v, or says what was wanted.
-func (d *decoder) set(n *node, v reflect.Value, s string) (want string) {
+func (d *Decoder) set(n *tree.Node, v reflect.Value, s string) (want string) {
 	// A number in quotes is a mistake, unless a variable had to be quoted.
-	worded := n.quoted && s == n.value && !n.literal
+	worded := n.Quoted && s == n.Value && !n.Literal
 	switch {
-	case is[time.Duration](v.Type()):
+	case Is[time.Duration](v.Type()):
 		dur, err := time.ParseDuration(s)
 		if err != nil || dur < 0 {
 			return "a duration such as 30s, 2m or 24h"
 		}
 		v.SetInt(int64(dur))
-	case isText(v.Type()):
+	case IsText(v.Type()):
 		if t, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); !ok || t.UnmarshalText([]byte(s)) != nil {
-			if w, ok := reflect.TypeAssert[interface{ want() string }](v.Addr()); ok {
-				return w.want()
+			if w, ok := reflect.TypeAssert[Wanter](v.Addr()); ok {
+				return w.Want()
 			}
 			return "valid here"
 		}
@@ -143,30 +162,30 @@ func (d *decoder) set(n *node, v reflect.Value, s string) (want string) {
 	return ""
 }
 
-// json writes a tree as JSON in the order of the file, numbers digit by
+// JSON writes a tree as JSON in the order of the file, numbers digit by
 // digit. Nothing is expanded: what is kept as JSON is read by a model.
-func (d *decoder) json(b *bytes.Buffer, n *node, path string) bool {
-	switch n.kind {
+func (d *Decoder) JSON(b *bytes.Buffer, n *tree.Node, path string) bool {
+	switch n.Kind {
 	case yaml.MappingNode:
 		b.WriteByte('{')
-		for i, f := range n.fields {
+		for i, f := range n.Fields {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			b.Write(quote(f.key))
+			b.Write(Quote(f.Key))
 			b.WriteByte(':')
-			if !d.json(b, f.val, join(path, f.key)) {
+			if !d.JSON(b, f.Val, Join(path, f.Key)) {
 				return false
 			}
 		}
 		b.WriteByte('}')
 	case yaml.SequenceNode:
 		b.WriteByte('[')
-		for i, item := range n.items {
+		for i, item := range n.Items {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			if !d.json(b, item, path) {
+			if !d.JSON(b, item, path) {
 				return false
 			}
 		}
@@ -177,36 +196,37 @@ func (d *decoder) json(b *bytes.Buffer, n *node, path string) bool {
 	return true
 }
 
-func (d *decoder) jsonScalar(b *bytes.Buffer, n *node, path string) bool {
-	switch n.tag {
+func (d *Decoder) jsonScalar(b *bytes.Buffer, n *tree.Node, path string) bool {
+	switch n.Tag {
 	case "!!null":
 		b.WriteString("null")
 		return true
 	case "!!bool":
-		b.WriteString(strings.ToLower(n.value))
+		b.WriteString(strings.ToLower(n.Value))
 		return true
 	case "!!int", "!!float":
-		if json.Valid([]byte(n.value)) {
-			b.WriteString(n.value)
+		if json.Valid([]byte(n.Value)) {
+			b.WriteString(n.Value)
 			return true
 		}
 		// YAML's other spellings: 0x1f, .5, 1_000.
 		var v any
-		if err := (&yaml.Node{Kind: yaml.ScalarNode, Tag: n.tag, Value: n.value}).Load(&v); err == nil {
+		if err := (&yaml.Node{Kind: yaml.ScalarNode, Tag: n.Tag, Value: n.Value}).Load(&v); err == nil {
 			if out, err := json.Marshal(v); err == nil {
 				b.Write(out)
 				return true
 			}
 		}
-		d.rep.addf(problem.WrongType, n.at, "%s: %s is a number that JSON doesn't have", name(path), shown(n))
+		d.Rep.Addf(problem.WrongType, n.At, "%s: %s is a number that JSON doesn't have", name(path), Shown(n))
 		return false
 	default:
-		b.Write(quote(n.value))
+		b.Write(Quote(n.Value))
 		return true
 	}
 }
 
-func quote(s string) []byte {
+// Quote is s as a JSON string.
+func Quote(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
