@@ -34,7 +34,7 @@ func layers() [][]string {
 			"internal/config/decode", "internal/config/override",
 		},
 		// What several of the layer above share.
-		{"internal/locale", "internal/egress", "internal/lease", "internal/config/tree"},
+		{"internal/locale", "internal/egress", "internal/lease", "internal/config/tree", "channels/platformtest"},
 		{"channels", "internal/secret", "internal/problem", "internal/postgrestest", "configs", "docs"},
 	}
 }

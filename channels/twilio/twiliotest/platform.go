@@ -1,7 +1,6 @@
 package twiliotest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf16"
+
+	"github.com/parley-bot/parley/channels/platformtest"
 )
 
 // Config is the account. All fields have defaults.
@@ -32,15 +33,7 @@ type Message struct {
 }
 
 // Fault is how the next message fails.
-type Fault struct {
-	Status     int
-	Code       int // 0 sends Body as it is
-	Message    string
-	RetryAfter string
-	Body       string
-	// Drop takes the message and closes the connection without an answer.
-	Drop bool
-}
+type Fault = platformtest.HTTPFault
 
 // Number is a phone number of the account.
 type Number struct{ SID, Phone, URL, Method, Application string }
@@ -49,15 +42,14 @@ type Number struct{ SID, Phone, URL, Method, Application string }
 type Platform struct {
 	Config
 	*httptest.Server
+	platformtest.Mailbox[Message]
 
-	mu       sync.Mutex
-	webhook  http.Handler
-	changed  chan struct{} // closed with the next message
-	calls    int
-	messages []Message
-	fault    *Fault
-	status   string
-	number   Number
+	mu      sync.Mutex
+	webhook http.Handler
+	calls   int
+	fault   *Fault
+	status  string
+	number  Number
 }
 
 // New starts one; Close ends it.
@@ -75,7 +67,7 @@ func New(c Config) *Platform {
 	if c.Senders == nil {
 		c.Senders = []string{"+15550002222", "whatsapp:+15550002222"}
 	}
-	p := &Platform{Config: c, changed: make(chan struct{}), status: "active", number: Number{SID: "PN00000000000000000000000000000001", Phone: c.Senders[0]}}
+	p := &Platform{Config: c, status: "active", number: Number{SID: "PN00000000000000000000000000000001", Phone: c.Senders[0]}}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	return p
 }
@@ -92,30 +84,6 @@ func (p *Platform) Calls() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calls
-}
-
-// Await waits until n messages were taken.
-func (p *Platform) Await(ctx context.Context, n int) ([]Message, error) {
-	for {
-		p.mu.Lock()
-		all, changed := slices.Clone(p.messages), p.changed
-		p.mu.Unlock()
-		if len(all) >= n {
-			return all, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return all, fmt.Errorf("waiting for message %d: %w", n, context.Cause(ctx))
-		}
-	}
-}
-
-// Messages are those that were taken.
-func (p *Platform) Messages() []Message {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.messages)
 }
 
 // Number is the account's phone number as it is now; change may be nil.
@@ -175,7 +143,7 @@ func (n Number) object() map[string]string {
 func (p *Platform) take(w http.ResponseWriter, f url.Values) {
 	if fault := p.fault; fault != nil {
 		p.fault = nil
-		p.fail(w, *fault)
+		fault.Answer(w, refuse)
 		return
 	}
 	m := Message{
@@ -186,10 +154,8 @@ func (p *Platform) take(w http.ResponseWriter, f url.Values) {
 		refuse(w, http.StatusBadRequest, code, problem)
 		return
 	}
-	m.SID = fmt.Sprintf("SM%032d", len(p.messages)+1)
-	p.messages = append(p.messages, m)
-	close(p.changed)
-	p.changed = make(chan struct{})
+	m.SID = fmt.Sprintf("SM%032d", len(p.Messages())+1)
+	p.Take(m)
 	answer(w, http.StatusCreated, map[string]any{
 		"sid": m.SID, "status": "queued", "to": m.To, "from": m.From, "body": m.Body, "error_code": nil, "num_segments": "1",
 	})
@@ -225,21 +191,6 @@ func (p *Platform) check(f url.Values, m *Message) (code int, problem string) {
 		return 21656, "The ContentVariables parameter is invalid"
 	}
 	return 0, ""
-}
-
-func (p *Platform) fail(w http.ResponseWriter, f Fault) {
-	if f.Drop {
-		panic(http.ErrAbortHandler)
-	}
-	if f.RetryAfter != "" {
-		w.Header().Set("Retry-After", f.RetryAfter)
-	}
-	if f.Code != 0 {
-		refuse(w, f.Status, f.Code, f.Message)
-		return
-	}
-	w.WriteHeader(f.Status)
-	_, _ = w.Write([]byte(f.Body))
 }
 
 func answer(w http.ResponseWriter, status int, v any) {

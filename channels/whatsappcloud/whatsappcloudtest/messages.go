@@ -74,7 +74,7 @@ func (p *Platform) take(w http.ResponseWriter, r *http.Request) {
 	}
 	if f := p.fault; f != nil {
 		p.fault = nil
-		p.fail(w, *f)
+		f.Answer(w, refuse)
 		return
 	}
 	m, code, problem := check(in)
@@ -88,28 +88,11 @@ func (p *Platform) take(w http.ResponseWriter, r *http.Request) {
 	}
 	p.nextID++
 	m.ID = fmt.Sprintf("wamid.OUT%d", p.nextID)
-	p.messages = append(p.messages, m)
-	close(p.changed)
-	p.changed = make(chan struct{})
+	p.Take(m)
 	answer(w, map[string]any{
 		"messaging_product": "whatsapp", "contacts": []map[string]string{{"input": m.To, "wa_id": m.To}},
 		"messages": []map[string]string{{"id": m.ID, "message_status": "accepted"}},
 	})
-}
-
-func (p *Platform) fail(w http.ResponseWriter, f Fault) {
-	if f.Drop {
-		panic(http.ErrAbortHandler)
-	}
-	if f.RetryAfter != "" {
-		w.Header().Set("Retry-After", f.RetryAfter)
-	}
-	if f.Code != 0 {
-		refuse(w, f.Status, f.Code, f.Message)
-		return
-	}
-	w.WriteHeader(f.Status)
-	_, _ = w.Write([]byte(f.Body))
 }
 
 func (p *Platform) read(w http.ResponseWriter, in request) {

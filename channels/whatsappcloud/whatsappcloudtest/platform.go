@@ -1,7 +1,6 @@
 package whatsappcloudtest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/parley-bot/parley/channels/platformtest"
 )
 
 // Config is the account. All fields have defaults.
@@ -47,28 +48,17 @@ type Message struct {
 type Button struct{ ID, Title string }
 
 // Fault is how the next call of /messages fails.
-type Fault struct {
-	Status int
-	// Code is the error's; 0 sends a body that isn't Meta's.
-	Code       int
-	Message    string
-	RetryAfter string
-	// Body is sent as it is.
-	Body string
-	// Drop takes the message and closes the connection without an answer.
-	Drop bool
-}
+type Fault = platformtest.HTTPFault
 
 // Platform is the Graph API of one account.
 type Platform struct {
 	Config
 	*httptest.Server
+	platformtest.Mailbox[Message]
 
 	mu       sync.Mutex
 	webhook  http.Handler
-	changed  chan struct{} // closed with the next message
 	calls    int
-	messages []Message
 	reads    []string
 	typing   []string
 	fault    *Fault
@@ -95,7 +85,7 @@ func New(c Config) *Platform {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	p := &Platform{Config: c, changed: make(chan struct{}), inbound: map[string]string{}, wrote: map[string]time.Time{}, apps: 1}
+	p := &Platform{Config: c, inbound: map[string]string{}, wrote: map[string]time.Time{}, apps: 1}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	return p
 }
@@ -112,30 +102,6 @@ func (p *Platform) Calls() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calls
-}
-
-// Await waits until n messages were taken.
-func (p *Platform) Await(ctx context.Context, n int) ([]Message, error) {
-	for {
-		p.mu.Lock()
-		all, changed := slices.Clone(p.messages), p.changed
-		p.mu.Unlock()
-		if len(all) >= n {
-			return all, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return all, fmt.Errorf("waiting for message %d: %w", n, context.Cause(ctx))
-		}
-	}
-}
-
-// Messages are those that were taken.
-func (p *Platform) Messages() []Message {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.messages)
 }
 
 // Reads are the messages that were marked as read, and Typing those for which
