@@ -261,9 +261,11 @@ func TestWatchdog_AHangThatIgnoresItsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		deaf := func(_ context.Context, s lineSink) error {
+		deaf := func(ctx context.Context, s lineSink) error {
 			s.link(channels.LinkUp, "")
 			s.alive(time.Minute)
+			<-ctx.Done()
+			s.link(channels.LinkUp, "") // it is none the wiser
 			<-release
 			return nil
 		}

@@ -24,6 +24,7 @@ func keepTests() []test {
 		{"state_swap_has_one_winner", stateRace},
 		{"D2_audit_rows_and_cursors", auditRows},
 		{"account_lease_changes_hands", accountLease},
+		{"account_lease_goes_to_one_of_many", accountLeaseRace},
 	}
 }
 
@@ -181,6 +182,34 @@ func auditRows(b *bench) {
 	saved, err := b.Store.Cursor(b.Context(), "file")
 	if saved != cursor || err != nil {
 		b.Errorf("cursor %d, want %d, error %v", saved, cursor, err)
+	}
+}
+
+// accountLeaseRace lets many processes ask at once, again and again.
+func accountLeaseRace(b *bench) {
+	const owners, rounds = 8, 5
+	for round := range rounds {
+		var won atomic.Int32
+		var asking sync.WaitGroup
+		for i := range owners {
+			asking.Go(func() {
+				fence, ok, err := b.Store.LeaseAccount(b.Context(), "telegram", "ingest", fmt.Sprint("owner ", round, i))
+				switch {
+				case err != nil:
+					b.Errorf("owner %d: %v", i, err)
+				case ok:
+					won.Add(1)
+					if fence != int64(round+1) {
+						b.Errorf("round %d: fence %d, want %d", round, fence, round+1)
+					}
+				}
+			})
+		}
+		asking.Wait()
+		if n := won.Load(); n != 1 {
+			b.Errorf("round %d: %d owners hold the lease", round, n)
+		}
+		b.Advance(30 * time.Second)
 	}
 }
 
