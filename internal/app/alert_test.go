@@ -29,6 +29,8 @@ func TestHealth_States(t *testing.T) {
 			{func() { <-time.After(grace) }, false, channels.LinkConnecting},
 			{func() { h.linked("a", channels.Link{State: channels.LinkUp}) }, true, channels.LinkUp},
 			{func() { h.linked("a", channels.Link{State: channels.LinkBanned, Detail: "x"}) }, false, channels.LinkBanned},
+			// Ending by it, and being started again, doesn't change what there is to do.
+			{func() { h.down("a", errors.New("banned")) }, false, channels.LinkBanned},
 			{func() { h.up("a"); h.down("a", errors.New("refused")) }, false, channels.LinkFailed},
 			{func() { h.up("a"); h.down("a", nil) }, false, channels.LinkFailed},
 		} {

@@ -141,7 +141,8 @@ func (h *health) up(name string) {
 }
 
 // down is an adapter that has ended, with an error or because there is nothing
-// more to receive.
+// more to receive. What a person has to mend, as the adapter said, stays the
+// state while it is tried again.
 func (h *health) down(name string, err error) {
 	l := channels.Link{State: channels.LinkFailed, Detail: "ended"}
 	if err != nil {
@@ -149,6 +150,9 @@ func (h *health) down(name string, err error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if err != nil && h.state[name].link.State.Lasting() {
+		return
+	}
 	before := h.state[name].trouble
 	h.change(name, l, false)
 	s := h.state[name]

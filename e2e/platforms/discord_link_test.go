@@ -19,15 +19,7 @@ func TestDiscord_SilenceShows(t *testing.T) {
 	b := &bot{t: t, on: []platform{p}, model: newMind()}
 	b.start()
 	say(t, p, 1, "hello", "You said: hello")
-	measured := func(lines ...string) bool {
-		_, body := fetch(t, b, "/metrics")
-		for _, l := range lines {
-			if !strings.Contains(body, l+"\n") {
-				return false
-			}
-		}
-		return true
-	}
+	measured := func(lines ...string) bool { return measures(t, b, lines...) }
 	if !measured(`parley_channel_up{channel="discord"} 1`, `parley_channel_state{channel="discord",state="up"} 1`, `parley_channel_reconnects_total{channel="discord"} 0`) {
 		t.Error("the metrics don't say that it is up")
 	}
@@ -65,5 +57,52 @@ func TestDiscord_SilenceShows(t *testing.T) {
 	}
 	for _, w := range p.wrong() {
 		t.Error(w)
+	}
+}
+
+// measures tells whether the metrics have all these lines.
+func measures(t *testing.T, b *bot, lines ...string) bool {
+	t.Helper()
+	_, body := fetch(t, b, "/metrics")
+	for _, l := range lines {
+		if !strings.Contains(body, l+"\n") {
+			return false
+		}
+	}
+	return true
+}
+
+// TestDiscord_RevokedTokenShows: the state says that a person has to mend it
+// and how, as long as that is so, though the channel is started again and
+// again; when the token is given back it goes on, and what was written
+// meanwhile is answered.
+func TestDiscord_RevokedTokenShows(t *testing.T) {
+	t.Parallel()
+	p := newDiscord(t, discord.ModeGateway)
+	b := &bot{t: t, on: []platform{p}, model: newMind()}
+	b.start()
+	say(t, p, 1, "hello", "You said: hello")
+	p.fake.RevokeToken()
+	p.say(1, "are you there")
+	for tries := 1; tries <= 2; tries++ {
+		if !until(t.Context(), func() bool { return strings.Count(b.logs.String(), "channel stopped receiving") >= tries }) {
+			t.Fatalf("it was not started again, but %d times", tries-1)
+		}
+		if code, body := fetch(t, b, "/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, `"state":"logged_out"`) || !strings.Contains(body, "Bot, Reset Token") {
+			t.Errorf("/readyz says %d, %s", code, body)
+		}
+		if !measures(t, b, `parley_channel_up{channel="discord"} 0`, `parley_channel_state{channel="discord",state="logged_out"} 1`,
+			`parley_channel_state{channel="discord",state="failed"} 0`) {
+			t.Error("the metrics don't say that somebody has to mend it")
+		}
+	}
+	p.fake.RestoreToken()
+	if !until(t.Context(), func() bool { return len(p.shown(1)) == 2 }) {
+		t.Error("what was written meanwhile isn't answered")
+	}
+	if !until(t.Context(), func() bool {
+		return measures(t, b, `parley_channel_up{channel="discord"} 1`, `parley_channel_reconnects_total{channel="discord"} 1`)
+	}) {
+		t.Error("the metrics don't say that it is up again")
 	}
 }
