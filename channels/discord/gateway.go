@@ -128,7 +128,7 @@ func (g *gateway) ended(ctx context.Context, opened bool, err error) (time.Durat
 	}
 	level := slog.LevelWarn
 	if opened {
-		level = slog.LevelInfo // now and then that is normal
+		level = slog.LevelDebug // now and then that is normal, and the core tells of it
 	}
 	g.log.Log(ctx, level, "connection to the gateway ended: trying again", "retry_in", pause, "err", err)
 	return pause, nil

@@ -61,7 +61,7 @@ func endings() map[string]ending {
 		"server restarted": {cut: func(b *bed, _ int) { b.fake.Restart() }, says: "session is gone", gone: true},
 		"away for a while": {
 			cut:  func(b *bed, _ int) { b.fake.SetAway(true) },
-			says: "bad handshake",
+			says: "the gateway answered 502",
 			mend: func(b *bed) { b.fake.SetAway(false) },
 		},
 		"token revoked": {

@@ -96,7 +96,10 @@ func (g *gateway) connect(ctx context.Context) (opened bool, err error) {
 	if resp != nil && resp.Body != nil {
 		_ = resp.Body.Close()
 	}
-	if err != nil {
+	switch {
+	case err != nil && resp != nil:
+		return false, fmt.Errorf("the gateway answered %d: %w", resp.StatusCode, g.rest.clean(err))
+	case err != nil:
 		return false, fmt.Errorf("gateway: %w", g.rest.clean(err))
 	}
 	conn.SetReadLimit(maxFrame)

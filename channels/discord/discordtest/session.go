@@ -112,7 +112,9 @@ func (c *socket) resume(d json.RawMessage) (code int, text string) {
 			c.send(f)
 		}
 	}
-	s.dispatch("RESUMED", map[string]any{"_trace": []any{}})
+	s.seq++ // of this connection alone: it isn't told again
+	seq := s.seq
+	c.send(frame{Op: opDispatch, D: map[string]any{"_trace": []any{}}, S: &seq, T: "RESUMED"})
 	return 0, ""
 }
 
