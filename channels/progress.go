@@ -26,8 +26,9 @@ type ProgressSink interface {
 	// a sign Run's context is cancelled. The sign has to come from what does
 	// the work, not from a timer beside it. It doesn't block.
 	//
-	// In a state that is Lasting no sign is waited for. From a call of Run to
-	// its first sign there are FirstSign.
+	// A state that is Lasting takes the promise back: nothing is waited for
+	// until the next sign. From a call of Run to its first sign there are
+	// FirstSign.
 	Progress(d time.Duration)
 }
 

@@ -42,7 +42,7 @@ type Adapter struct {
 	me       atomic.Pointer[identity]
 	trouble  trouble
 	brake    brake
-	link     link
+	link     channels.Teller
 	textless atomic.Bool // it was said that texts are missing
 
 	// Replaced by tests.
@@ -97,8 +97,8 @@ func (a *Adapter) Capabilities(channels.Chat) channels.Capabilities {
 // intent is refused, and where Discord has been out of reach for a minute.
 func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 	defer a.rest.CloseIdleConnections()
-	a.link.begin(ctx, sink)
-	defer a.link.end()
+	a.link.Begin(ctx, sink)
+	defer a.link.End()
 	var extra sync.WaitGroup
 	defer extra.Wait()
 	if a.cfg.Mode == ModeInteractions {
@@ -112,10 +112,10 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 // serve waits while Discord calls. Interactions are taken even while it can't
 // be reached; commands are registered when it can.
 func (a *Adapter) serve(ctx context.Context) error {
-	a.link.set(channels.LinkUp, "")
+	a.link.Set(channels.LinkUp, "")
 	for n := 1; ctx.Err() == nil; n++ {
 		if err := a.introduce(ctx); err != nil && ctx.Err() == nil {
-			a.link.set(stateOf(err), err.Error())
+			a.link.Set(stateOf(err), err.Error())
 			return err
 		}
 		if a.known().App != "" {
@@ -133,52 +133,7 @@ func (a *Adapter) serve(ctx context.Context) error {
 func (a *Adapter) Holds() bool { return a.cfg.Mode != ModeInteractions }
 
 // Link tells how the connection stands.
-func (a *Adapter) Link() channels.Link { return a.link.get() }
-
-// link is how the connection stands, and who wants to know.
-type link struct {
-	mu   sync.Mutex
-	now  channels.Link
-	tell func(channels.Link)
-}
-
-func (l *link) begin(ctx context.Context, sink channels.Sink) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.now = channels.Link{State: channels.LinkConnecting}
-	l.tell = func(channels.Link) {}
-	if s, ok := sink.(channels.LinkSink); ok {
-		l.tell = func(now channels.Link) { s.Linked(ctx, now) }
-	}
-}
-
-// end leaves what a person has to do, and no link that is up.
-func (l *link) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.now.State == channels.LinkUp {
-		l.now = channels.Link{State: channels.LinkConnecting}
-	}
-}
-
-func (l *link) set(state channels.LinkState, detail string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	next := channels.Link{State: state, Detail: detail}
-	if next != l.now {
-		l.now = next
-		l.tell(next)
-	}
-}
-
-func (l *link) get() channels.Link {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.now.State == "" {
-		return channels.Link{State: channels.LinkConnecting}
-	}
-	return l.now
-}
+func (a *Adapter) Link() channels.Link { return a.link.Link() }
 
 // stateOf is the state that an error of Run stands for.
 func stateOf(err error) channels.LinkState {

@@ -46,7 +46,7 @@ func (g *gateway) onReady(ctx context.Context, seq int64, d json.RawMessage) err
 	since := g.ready(r.SessionID, r.URL, guilds, g.now())
 	e := g.begin(seq)
 	g.remember(ctx, identity{r.User.ID, r.User.Username, r.App.ID})
-	g.link.set(channels.LinkUp, "")
+	g.link.Set(channels.LinkUp, "")
 	g.log.Info("gateway session begun", "servers", len(guilds), "gap", since != 0)
 	g.setUp()
 	if since != 0 {

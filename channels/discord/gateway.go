@@ -89,7 +89,7 @@ func (a *Adapter) receive(ctx context.Context, sink channels.Sink) error {
 	for {
 		channels.Progressed(sink, slack)
 		if err := g.refusedBefore(work); err != nil {
-			a.link.set(stateOf(err), err.Error())
+			a.link.Set(stateOf(err), err.Error())
 			return err
 		}
 		opened, err := g.connect(work)
@@ -119,10 +119,10 @@ func (g *gateway) ended(ctx context.Context, opened bool, err error) (time.Durat
 	}
 	pause, fatal := g.judge(err)
 	if fatal != nil {
-		g.link.set(stateOf(fatal), fatal.Error())
+		g.link.Set(stateOf(fatal), fatal.Error())
 		return 0, fatal
 	}
-	g.link.set(channels.LinkConnecting, err.Error())
+	g.link.Set(channels.LinkConnecting, err.Error())
 	if down := g.now().Sub(t.since); down >= patience {
 		return 0, fmt.Errorf("the gateway has not been reached for %s: %w", down.Round(time.Second), err)
 	}
@@ -264,7 +264,7 @@ func (g *gateway) dispatch(ctx context.Context, kind string, seq int64, d json.R
 	e := g.begin(seq)
 	switch kind {
 	case "RESUMED":
-		g.link.set(channels.LinkUp, "")
+		g.link.Set(channels.LinkUp, "")
 		g.log.Info("gateway session resumed")
 		g.setUp()
 	case "GUILD_CREATE":

@@ -27,7 +27,8 @@ type ChannelState struct {
 	State string `json:"state,omitempty"`
 	// Detail says more, in a few words; no secrets.
 	Detail string `json:"detail,omitempty"`
-	// ConnectedSince is when it came up last; zero while it isn't.
+	// ConnectedSince is when it came up last; zero while it isn't. What its
+	// platform calls is up while it is served.
 	ConnectedSince time.Time `json:"connected_since,omitzero"`
 	// LastInbound is when something was accepted last, LastOutbound when the
 	// platform took something last; zero: not since the start.
