@@ -35,7 +35,8 @@ type Adapter struct {
 	sent   *sentBox
 	conn   atomic.Pointer[connection] // the one that is up, or nil
 
-	// deciding is held while a received message is looked up and decrypted.
+	// deciding is held while a received message is looked up and decrypted, and
+	// while one to be sent is encrypted.
 	deciding chan struct{}
 
 	mu   sync.Mutex
@@ -45,8 +46,9 @@ type Adapter struct {
 	removed bool
 
 	// Replaced by tests.
-	now  func() time.Time
-	rest func(ctx context.Context, d time.Duration) error
+	now      func() time.Time
+	rest     func(ctx context.Context, d time.Duration) error
+	readTime time.Duration
 }
 
 // New makes an adapter; it makes no call and opens nothing.
@@ -55,7 +57,7 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 		return nil, errors.New("whatsappweb: Host, Log, Open and InUse are required")
 	}
 	a := &Adapter{
-		cfg: cfg, deps: deps, log: deps.Log, state: deps.Host.State(), now: time.Now, rest: channels.Rest,
+		cfg: cfg, deps: deps, log: deps.Log, state: deps.Host.State(), now: time.Now, rest: channels.Rest, readTime: readTime,
 		link:     channels.Link{State: channels.LinkConnecting, Detail: "not started"},
 		deciding: make(chan struct{}, 1),
 	}
@@ -105,8 +107,8 @@ func (a *Adapter) tell(ctx context.Context, sink channels.Sink, l channels.Link)
 }
 
 // client makes a client of the SDK for one connection. received is called
-// whenever something came from the server.
-func (a *Adapter) client(d device, received func()) *whatsmeow.Client {
+// with each stanza that came from the server, before it is handled.
+func (a *Adapter) client(d device, received func(stanza string)) *whatsmeow.Client {
 	cli := whatsmeow.NewClient(d.Device, sdkLog{log: a.log, received: received})
 	cli.EnableAutoReconnect = false
 	cli.DisableLoginAutoReconnect = true
@@ -114,6 +116,8 @@ func (a *Adapter) client(d device, received func()) *whatsmeow.Client {
 	cli.EnableDecryptedEventBuffer = true
 	if _, ours := d.EventBuffer.(buffer); !ours {
 		d.EventBuffer = buffer{d.EventBuffer, a.deciding}
+		d.Sessions = sessions{d.Sessions, a.deciding}
+		d.PrivacyTokens = tokens{d.PrivacyTokens}
 	}
 	cli.ManualHistorySyncDownload = true // of no use here, and large
 	cli.GetMessageForRetry = a.sent.forRetry

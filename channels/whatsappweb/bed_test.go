@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"go.mau.fi/whatsmeow"
+	"go.mau.fi/whatsmeow/proto/waE2E"
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/channels/channeltest"
@@ -45,7 +47,9 @@ type bed struct {
 type sink struct {
 	mu      sync.Mutex
 	changed chan struct{}
-	refuse  int // so many
+	refuse  int           // so many
+	gate    chan struct{} // where not nil, messages are taken once it is closed
+	entered chan struct{} // told of each message then
 	panics  int
 	got     []channels.Inbound
 	links   []channels.Link
@@ -57,6 +61,10 @@ var errAway = errors.New("the store is away")
 func (s *sink) note() { close(s.changed); s.changed = make(chan struct{}) }
 
 func (s *sink) Accept(_ context.Context, in channels.Inbound) error {
+	if s.gate != nil {
+		s.entered <- struct{}{}
+		<-s.gate
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refuse > 0 {
@@ -140,7 +148,7 @@ func bare(t *testing.T) *bed {
 	t.Helper()
 	b := &bed{
 		t: t, fake: whatsappwebtest.New(whatsappwebtest.Config{}), host: channeltest.NewHost(),
-		path: filepath.Join(t.TempDir(), "wa.db"), sink: &sink{changed: make(chan struct{})}, logs: &logs{},
+		path: filepath.Join(memoryDir(t), "wa.db"), sink: &sink{changed: make(chan struct{})}, logs: &logs{},
 	}
 	b.ana = b.fake.Person("15551110001", "200000000000001", "Ana")
 	b.Adapter = b.adapter(whatsappweb.Defaults())
@@ -160,6 +168,22 @@ func bare(t *testing.T) *bed {
 		}
 	})
 	return b
+}
+
+// memoryDir is in memory where there is such a folder: these tests are not
+// about the disk.
+func memoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "parley-whatsappweb-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 func (b *bed) adapter(cfg whatsappweb.Config) *whatsappweb.Adapter {
@@ -273,6 +297,9 @@ func (b *bed) send(text, key string) channels.Receipt {
 	}
 	return r
 }
+
+// text is a number, as somebody writes it.
+func text(n int) *waE2E.Message { return &waE2E.Message{Conversation: new(strconv.Itoa(n))} }
 
 // until looks again and again until cond holds.
 func until(cond func() bool) bool {

@@ -55,6 +55,11 @@ const (
 	// after until messages are received.
 	dialTime  = 45 * time.Second
 	loginTime = time.Minute
+	// readTime is how long the last thing that was read may take to be
+	// decrypted, on a busy machine; drainTime bounds the handling of what came
+	// before it.
+	readTime  = 200 * time.Millisecond
+	drainTime = 5 * time.Second
 	// sendTime bounds the wait for the server's answer to a message.
 	sendTime = 30 * time.Second
 	// aliveTime is more than passes between two signs of life: the SDK asks

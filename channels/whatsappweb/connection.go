@@ -22,6 +22,8 @@ type ending struct {
 	// now is set.
 	wait time.Duration
 	now  bool
+	// lost is set where nothing is known but that the connection is gone.
+	lost bool
 	// gone is set where WhatsApp has removed the device.
 	gone bool
 }
@@ -32,6 +34,7 @@ type connection struct {
 	sink channels.Sink
 	d    device
 	cli  *whatsmeow.Client
+	last *lastWords
 
 	up    chan struct{} // closed when messages are received
 	ended chan ending   // has room for the first; later ones say less
@@ -48,7 +51,7 @@ type connection struct {
 }
 
 func newConnection(a *Adapter, sink channels.Sink, d device) *connection {
-	c := &connection{a: a, sink: sink, d: d, up: make(chan struct{}), ended: make(chan ending, 1)}
+	c := &connection{a: a, sink: sink, d: d, last: newLastWords(), up: make(chan struct{}), ended: make(chan ending, 1)}
 	c.cli = a.client(d, c.received)
 	c.cli.AddEventHandlerWithSuccessStatus(c.handle)
 	return c
@@ -56,7 +59,8 @@ func newConnection(a *Adapter, sink channels.Sink, d device) *connection {
 
 // received tells of a stanza that came. One that comes while a message is
 // stuck says nothing: the SDK reads on, and handles nothing behind it.
-func (c *connection) received() {
+func (c *connection) received(stanza string) {
+	c.last.note(stanza)
 	if since := c.taking.Load(); since == 0 || c.a.now().Sub(time.Unix(0, since)) < aliveTime {
 		channels.Progressed(c.sink, aliveTime)
 	}
@@ -124,14 +128,32 @@ func (c *connection) live(ctx context.Context) ending {
 	}
 }
 
-// better waits a moment for a better reason than that the connection is gone:
-// the SDK may handle the end before what the server said of it.
+// better finds a better reason than that the connection is gone: what the
+// server said before it ended it.
 func (c *connection) better(ctx context.Context, e ending) ending {
-	if e.link.State != channels.LinkConnecting || e.now || c.stalled.Load() {
+	if !e.lost || c.stalled.Load() {
 		return e
 	}
-	t := time.NewTimer(200 * time.Millisecond)
+	// What was read last is being decrypted still, or never: then this is all
+	// that it costs.
+	t := time.NewTimer(c.a.readTime)
 	defer t.Stop()
+	select {
+	case other := <-c.ended:
+		return other
+	case <-c.last.said:
+	case <-t.C:
+		return e
+	case <-ctx.Done():
+		return e
+	}
+	if why, ok := c.last.passing(); ok {
+		e.link.Detail = why
+		return e
+	}
+	stop := c.drain()
+	defer stop()
+	t.Reset(drainTime)
 	select {
 	case other := <-c.ended:
 		return other
@@ -139,6 +161,19 @@ func (c *connection) better(ctx context.Context, e ending) ending {
 	case <-ctx.Done():
 	}
 	return e
+}
+
+// drain lets the SDK handle what waits in its queue still; it leaves that
+// alone, each stanza by chance, once the connection is gone. No message is
+// taken any more, for they come again.
+func (c *connection) drain() (stop func()) {
+	c.stalled.Store(true)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		c.cli.DangerousInternals().HandlerQueueLoop(ctx, ctx) //nolint:staticcheck // marked as deprecated to warn; nothing else reaches the queue
+	})
+	return func() { cancel(); wg.Wait() }
 }
 
 // close ends the connection and waits for what handles an event.

@@ -1,17 +1,12 @@
 package whatsappweb
 
 import (
-	"context"
-	"fmt"
-	"log/slog"
-	"strings"
 	"time"
 
 	"go.mau.fi/whatsmeow/proto/waAdv"
 	"go.mau.fi/whatsmeow/proto/waCompanionReg"
 	"go.mau.fi/whatsmeow/proto/waWa6"
 	"go.mau.fi/whatsmeow/store"
-	waLog "go.mau.fi/whatsmeow/util/log"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -51,42 +46,4 @@ func (d device) payload(name string) func() *waWa6.ClientPayload {
 		}
 		return p
 	}
-}
-
-// sdkLog passes on what the SDK warns of, at debug level: what matters of it
-// is also an event or an error. What it would say at lower levels are the
-// stanzas themselves; that one came is all that is used of that, for the SDK
-// has no event for an answered keep-alive.
-type sdkLog struct {
-	log      *slog.Logger
-	received func()
-	stanzas  bool // it is what is told of each stanza that came
-}
-
-var _ waLog.Logger = sdkLog{}
-
-func (l sdkLog) say(format string, args []any) {
-	if !l.log.Enabled(context.Background(), slog.LevelDebug) {
-		return
-	}
-	text := fmt.Sprintf(format, args...)
-	text = strings.ToValidUTF8(text[:min(len(text), 300)], "?")
-	l.log.Debug("whatsapp sdk", "said", text)
-}
-
-func (l sdkLog) Warnf(format string, args ...any)  { l.say(format, args) }
-func (l sdkLog) Errorf(format string, args ...any) { l.say(format, args) }
-func (sdkLog) Infof(string, ...any)                {}
-
-// Debugf implements waLog.Logger.
-func (l sdkLog) Debugf(string, ...any) {
-	if l.stanzas {
-		l.received()
-	}
-}
-
-// Sub implements waLog.Logger.
-func (l sdkLog) Sub(module string) waLog.Logger {
-	l.stanzas = module == "Recv"
-	return l
 }

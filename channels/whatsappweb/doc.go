@@ -20,6 +20,10 @@
 //   - Each connection is a client of its own. The SDK's client carries its
 //     queue of unhandled nodes over a reconnect, where they would overtake
 //     what is delivered again. Its own reconnecting is off for that reason.
+//   - The SDK's store of sessions is wrapped, so that nobody's messages are
+//     decrypted while one to them is encrypted, and nothing is sent that its
+//     reader couldn't read.
+//   - A person is written to at the hidden id, never at the number.
 //   - Ids of messages are made from the outbox's keys: a message that is sent
 //     again has the same id, and is shown once.
 //   - Buttons from unofficial clients reach few phones: questions are typed.

@@ -3,11 +3,14 @@
 package whatsappweb_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"go.mau.fi/whatsmeow"
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/channels/whatsappweb/whatsappwebtest"
@@ -17,72 +20,125 @@ import (
 // its socket while it sends on it (socket/framesocket.go reads conn without
 // the lock that Close writes it under). make test runs this package both ways.
 
-// TestSession_Endings: whichever way a connection ends while people write,
-// nothing is lost, nothing is given to the core twice that the SDK could tell,
-// each chat keeps its order, and the bot's own messages are shown once.
+// rounds is how often each kind of ending is made.
+const rounds = 200
+
+const lost = "the connection was lost"
+
+// TestSession_Endings: whichever way a connection ends while people write, and
+// however often, nothing is lost that WhatsApp delivers again, nothing is given
+// to the core twice that the SDK could tell, each chat keeps its order, the
+// bot's own messages are shown once, and the state says what happened. Nothing
+// is left open by a connection that is over.
+//
+//nolint:paralleltest // it counts goroutines and open files
 func TestSession_Endings_G1(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		end   func(*whatsappwebtest.Server)
-		state channels.LinkState
-	}{
-		"clean close":     {(*whatsappwebtest.Server).Leave, channels.LinkConnecting},
-		"TCP reset":       {(*whatsappwebtest.Server).Reset, channels.LinkConnecting},
-		"silence":         {(*whatsappwebtest.Server).Silence, channels.LinkConnecting},
-		"stream error":    {func(s *whatsappwebtest.Server) { s.StreamError(503) }, channels.LinkConnecting},
-		"told to restart": {func(s *whatsappwebtest.Server) { s.StreamError(515) }, channels.LinkConnecting},
-		"server restart": {func(s *whatsappwebtest.Server) {
-			s.Down()
-			_ = s.Up() // the test fails later if it isn't
-		}, channels.LinkConnecting},
-		"login refused": {func(s *whatsappwebtest.Server) { s.Refuse(503, 0, 0); s.Reset() }, channels.LinkConnecting},
+	var all []*storm
+	for _, k := range []kind{
+		{name: "clean close", end: func(s *storm) { s.fake.Leave() }, says: lost, silent: true},
+		{name: "TCP reset", end: func(s *storm) { s.fake.Reset() }, says: lost, silent: true},
+		{name: "stream error", end: func(s *storm) { s.fake.StreamError(503) }, says: "ended the stream with code 503"},
+		{name: "session invalid", end: func(s *storm) { s.fake.StreamError(516) }, says: "ended the stream with code 516"},
+		{name: "told to restart", end: func(s *storm) { s.fake.StreamError(515) }, says: "asked to connect again"},
+		{name: "login refused", end: func(s *storm) { s.fake.Refuse(503, 0, 0); s.fake.StreamError(503) }, says: "refused the login (503)"},
+		{name: "server restart", end: func(s *storm) {
+			s.fake.Down()
+			if err := s.fake.Up(); err != nil {
+				s.t.Error(err)
+			}
+		}, says: lost, silent: true},
+		{
+			name: "device removed", end: func(s *storm) { s.fake.Unlink() },
+			bots: 4, state: channels.LinkLoggedOut, says: "the device was unlinked", heal: func(s *storm) { s.pairs(s.scan); s.linked <- struct{}{} },
+		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBed(t).run().up(1)
-			const people, each = 4, 12
-			var wg sync.WaitGroup
-			for p := range people {
-				who := b.fake.Person(fmt.Sprintf("1555222%04d", p), fmt.Sprintf("88000000%04d", p), "P")
-				wg.Go(func() {
-					for n := range each {
-						who.Say(fmt.Sprintf("P%d-%02d", p, n), fmt.Sprint(n))
-						if p == 0 && n == each/2 {
-							tc.end(b.fake)
-						}
-					}
-				})
-			}
-			wg.Go(func() {
-				for n := range each {
-					part := channels.Part{Chat: chatOf(b.ana), Text: fmt.Sprint(n), Key: fmt.Sprint("k", n)}
-					if !until(func() bool { _, err := b.Send(t.Context(), part); return err == nil }) {
-						t.Errorf("message %d never left", n)
-					}
-				}
-			})
-			wg.Wait()
-			b.heard(people * each)
-			b.told(tc.state)
-			b.up(2)
-			last := map[channels.ChatID]int{}
-			for _, in := range b.sink.got {
-				var n int
-				if _, err := fmt.Sscan(in.Text, &n); err != nil || n != last[in.Chat.ID] {
-					t.Errorf("chat %s: %q came where %d was next", in.Chat.ID, in.Text, last[in.Chat.ID])
-				}
-				last[in.Chat.ID] = n + 1
-			}
-			shown := b.ana.Shown()
-			for n, m := range shown {
-				if m.Text != fmt.Sprint(n) {
-					t.Errorf("message %d is %q", n, m.Text)
-				}
-			}
-			if len(b.sink.got) != people*each || len(shown) != each {
-				t.Errorf("%d messages in, %d out; want %d and %d", len(b.sink.got), len(shown), people*each, each)
-			}
+		for range max(k.bots, 1) {
+			all = append(all, newStorm(t, k))
+		}
+	}
+	through(all, rounds/10)
+	before := used()
+	through(all, rounds-rounds/10)
+	after := used()
+	if after.goroutines > before.goroutines+2*len(all) || after.files > before.files+2*len(all) {
+		t.Errorf("after %d connections of each kind: %+v, after %d: %+v", rounds/10, before, rounds, after)
+	}
+	again, unheard := 0, 0
+	for _, s := range all {
+		s.settle()
+		again += s.twice
+		unheard += s.unheard
+	}
+	t.Logf("%d of each kind; after %d of each %+v, at the end %+v; %d messages were given to the core again, %d times nobody heard why", rounds, rounds/10, before, after, again, unheard)
+}
+
+// through makes n rounds of each kind, at once.
+func through(all []*storm, n int) {
+	var wg sync.WaitGroup
+	for _, s := range all {
+		wg.Go(func() {
+			began := time.Now()
+			s.rounds(n / max(s.kind.bots, 1))
+			s.t.Logf("%s: %d rounds in %s", s.kind.name, n/max(s.kind.bots, 1), time.Since(began).Round(time.Millisecond))
 		})
+	}
+	wg.Wait()
+}
+
+// TestSession_Silence: the same where the server just says nothing any more.
+// Several bots share the rounds, for each has to wait for its watchdog.
+//
+//nolint:paralleltest // the watchdog's times are variables of the SDK
+func TestSession_Silence_G1(t *testing.T) {
+	minimum, maximum, deadline := whatsmeow.KeepAliveIntervalMin, whatsmeow.KeepAliveIntervalMax, whatsmeow.KeepAliveResponseDeadline
+	whatsmeow.KeepAliveIntervalMin, whatsmeow.KeepAliveIntervalMax = 40*time.Millisecond, 60*time.Millisecond
+	whatsmeow.KeepAliveResponseDeadline = 200 * time.Millisecond
+	t.Cleanup(func() {
+		whatsmeow.KeepAliveIntervalMin, whatsmeow.KeepAliveIntervalMax, whatsmeow.KeepAliveResponseDeadline = minimum, maximum, deadline
+	})
+	k := kind{name: "silence", end: func(s *storm) { s.fake.Silence() }, says: "doesn't answer any more", bots: 8}
+	var all []*storm
+	for range k.bots {
+		all = append(all, newStorm(t, k))
+	}
+	through(all, rounds)
+	for _, s := range all {
+		s.settle()
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What the server says last counts, also where messages wait before it and the
+// connection is gone by the time that they were handled; none of those is lost.
+func TestSession_LastWordsBehindMessages(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.sink.gate, b.sink.entered = make(chan struct{}), make(chan struct{}, 64)
+	b.run().up(1)
+	const waiting = 8
+	var all []*whatsappwebtest.Stanza
+	for n := range waiting {
+		all = append(all, b.ana.Say(fmt.Sprint("M", n), fmt.Sprint(n)))
+	}
+	<-b.sink.entered
+	b.fake.Replace()
+	if !until(func() bool { return !b.fake.Connected() }) {
+		t.Fatal("the server never closed")
+	}
+	close(b.sink.gate)
+	b.told(channels.LinkReplaced)
+	b.SetRest(func(context.Context, time.Duration) error { return nil })
+	if err := b.stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.run()
+	b.heard(waiting)
+	for n, st := range all {
+		if got := b.sink.got[n].Text; !st.WaitAcked() || got != fmt.Sprint(n) {
+			t.Errorf("message %d is %q", n, got)
+		}
 	}
 }
 

@@ -30,7 +30,9 @@ func verdict(evt any, now time.Time) (e ending, over bool) {
 	}
 	switch v := evt.(type) {
 	case *events.Disconnected:
-		return state(channels.LinkConnecting, "the connection was lost"), true
+		e = state(channels.LinkConnecting, "the connection was lost")
+		e.lost = true
+		return e, true
 	case *events.KeepAliveTimeout:
 		return state(channels.LinkConnecting, "the server doesn't answer any more"), true
 	case *events.ManualLoginReconnect:
@@ -101,7 +103,7 @@ func sendError(err error) *channels.SendError {
 	case errors.As(err, &lost) && lost.Action == "message send":
 	case errors.As(err, &iq):
 		se.Class, se.Code = classOfQuery(iq.Code), strconv.Itoa(iq.Code)
-	case errors.Is(err, whatsmeow.ErrNotConnected), errors.Is(err, whatsmeow.ErrNotLoggedIn), errors.Is(err, whatsmeow.ErrIQTimedOut), errors.As(err, &lost):
+	case errors.Is(err, errNoKeys), errors.Is(err, whatsmeow.ErrNotConnected), errors.Is(err, whatsmeow.ErrNotLoggedIn), errors.Is(err, whatsmeow.ErrIQTimedOut), errors.As(err, &lost):
 		se.Class = channels.Temporary
 	case strings.Contains(err.Error(), "no LID found for"):
 		se.Class, se.Err = channels.PermanentChat, fmt.Errorf("this number isn't on WhatsApp: %w", err)

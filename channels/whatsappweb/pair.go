@@ -87,7 +87,7 @@ var errUnlinked = errors.New("the device is not linked any more")
 
 // events is a client whose events come one by one.
 func (a *Adapter) events(d device) (*whatsmeow.Client, <-chan any) {
-	cli := a.client(d, func() {})
+	cli := a.client(d, nil)
 	ch := make(chan any, 64)
 	cli.AddEventHandlerWithSuccessStatus(func(evt any) bool {
 		switch evt.(type) {

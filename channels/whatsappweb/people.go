@@ -2,11 +2,13 @@ package whatsappweb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
+	"go.mau.fi/whatsmeow"
 	"go.mau.fi/whatsmeow/store"
 	"go.mau.fi/whatsmeow/types"
 
@@ -27,6 +29,8 @@ type people struct {
 	mu    sync.Mutex
 	names map[string]channels.ChatID // by LID
 	seen  map[channels.ChatID]sight
+	// locked are the addresses of devices that have no keys to encrypt with.
+	locked map[string]bool
 }
 
 // sight is the newest message of a chat.
@@ -48,7 +52,7 @@ const (
 )
 
 func newPeople(state channels.State) *people {
-	return &people{state: state, names: map[string]channels.ChatID{}, seen: map[channels.ChatID]sight{}}
+	return &people{state: state, names: map[string]channels.ChatID{}, seen: map[channels.ChatID]sight{}, locked: map[string]bool{}}
 }
 
 // both sorts out which of two addresses is the number and which the LID, and
@@ -149,7 +153,7 @@ func (p *people) last(chat channels.ChatID) (sight, bool) {
 }
 
 // address is where to write to: what the person wrote from last, else what the
-// chat's name says. From a number the SDK finds the LID itself.
+// chat's name says.
 func (p *people) address(chat channels.ChatID) (types.JID, error) {
 	if s, ok := p.last(chat); ok {
 		return s.addr, nil
@@ -164,6 +168,53 @@ func (p *people) address(chat channels.ChatID) (types.JID, error) {
 		return types.NewJID(strings.TrimPrefix(id, "+"), types.DefaultUserServer), nil
 	}
 	return types.JID{}, fmt.Errorf("%q is no WhatsApp chat: a phone number in digits, LID@lid or GROUP@g.us", id)
+}
+
+// hidden is where a chat is that is named by a number: at the person's LID. What
+// is sent to the number WhatsApp takes, and may deliver to nobody. The SDK does
+// this by itself only where it knows that the account has moved to LIDs, and it
+// learns that from the history, which isn't fetched here. With ask, WhatsApp is
+// asked for a LID that isn't known. A number without one is returned as it is.
+func hidden(ctx context.Context, cli *whatsmeow.Client, to types.JID, ask bool) (types.JID, error) {
+	if to.Server != types.DefaultUserServer {
+		return to, nil
+	}
+	lid, err := cli.Store.LIDs.GetLIDForPN(ctx, to)
+	switch {
+	case err != nil:
+		return to, &channels.SendError{Class: channels.Temporary, Err: fmt.Errorf("looking up who a number is: %w", err)}
+	case !lid.IsEmpty():
+		return lid.ToNonAD(), nil
+	case !ask:
+		return to, nil
+	}
+	known, err := cli.GetUserInfo(ctx, []types.JID{to})
+	if err != nil {
+		return to, sendError(err)
+	}
+	switch who := known[to]; {
+	case !who.LID.IsEmpty():
+		return who.LID.ToNonAD(), nil
+	case len(who.Devices) == 0:
+		return to, &channels.SendError{Class: channels.PermanentChat, Err: errors.New("this number isn't on WhatsApp")}
+	}
+	return to, nil
+}
+
+// keyless notes that the keys of a device were not to be had, and tells whether
+// that is new. Where it isn't, others shouldn't wait for it: that device asks
+// for what it can't read.
+func (p *people) keyless(address string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.locked[address] {
+		return false
+	}
+	if len(p.locked) >= peopleMost {
+		clear(p.locked)
+	}
+	p.locked[address] = true
+	return true
 }
 
 func digits(s string) bool {

@@ -43,12 +43,15 @@ func (a *Adapter) deliver(ctx context.Context, part channels.Part, m *waE2E.Mess
 	if err != nil {
 		return "", &channels.SendError{Class: channels.Temporary, Err: err}
 	}
+	if to, err = hidden(ctx, c.cli, to, true); err != nil {
+		return "", err
+	}
 	if wrap != nil {
 		m = wrap(c.cli, to, m)
 	}
 	// Before the message leaves: a device may ask for it again at once.
 	a.sent.keep(id, m)
-	resp, err := c.cli.SendMessage(ctx, to, m, whatsmeow.SendRequestExtra{ID: id, Timeout: sendTime})
+	resp, err := a.post(ctx, c.cli, to, m, whatsmeow.SendRequestExtra{ID: id, Timeout: sendTime})
 	if err != nil {
 		return "", sendError(err)
 	}
@@ -93,9 +96,12 @@ func (a *Adapter) Typing(ctx context.Context, chat channels.Chat, until time.Tim
 	}
 	var errs []error
 	if s, ok := a.people.last(chat.ID); ok && a.cfg.MarkRead && !until.IsZero() && a.people.read(chat.ID, s.id) {
-		errs = append(errs, c.cli.MarkRead(ctx, []types.MessageID{s.id}, a.now(), to, s.from))
+		errs = append(errs, c.cli.MarkRead(ctx, []types.MessageID{s.id}, a.now(), s.addr, s.from))
 	}
-	errs = append(errs, c.cli.SendChatPresence(ctx, to, presence, types.ChatPresenceMediaText))
+	if to, err = hidden(ctx, c.cli, to, false); err == nil {
+		err = c.cli.SendChatPresence(ctx, to, presence, types.ChatPresenceMediaText)
+	}
+	errs = append(errs, err)
 	if err := errors.Join(errs...); err != nil {
 		a.log.Debug("sign of typing was not shown", "err", err)
 	}

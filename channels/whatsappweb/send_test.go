@@ -93,6 +93,51 @@ func TestTyping(t *testing.T) {
 	}
 }
 
+func (b *bed) types(chat channels.Chat) {
+	b.Typing(b.t.Context(), chat, time.Now().Add(10*time.Second))
+}
+
+// TestSend_ToTheHiddenID: a chat that is named by a number is written to at the
+// person's hidden id, whether that is known or not, also after a restart; the
+// fake drops what goes to the number, as WhatsApp does.
+func TestSend_ToTheHiddenID(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	b.send("nobody has written yet", "k1") // WhatsApp is asked
+	b.ana.Send("M1", text(1), whatsappwebtest.Said{FromPhone: true, Bare: true}).WaitAcked()
+	b.heard(1)
+	b.send("you wrote from your number", "k2")
+	if err := b.stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.Adapter = b.adapter(whatsappwebDefaults())
+	b.run().up(2)
+	b.send("it was known before", "k3")
+	b.types(chatOf(b.ana))
+	if !b.fake.WaitPresence("composing:" + b.ana.LID) {
+		t.Errorf("shown: %q", b.fake.Presence())
+	}
+	b.sees(b.ana, "nobody has written yet", "you wrote from your number", "it was known before")
+	_, err := b.Send(t.Context(), channels.Part{Chat: channels.Chat{ID: "15559990000"}, Text: "x", Key: "k"})
+	if channels.ClassOf(err) != channels.PermanentChat || !strings.Contains(err.Error(), "isn't on WhatsApp") {
+		t.Errorf("to a number that nobody has: %v", err)
+	}
+}
+
+// TestSend_NoKeys: a message that its reader's phone couldn't read isn't sent,
+// though the SDK would, and is sent once the keys are there.
+func TestSend_NoKeys(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	b.fake.FailKeys(1)
+	part := channels.Part{Chat: chatOf(b.ana), Text: "hello", Key: "k1"}
+	if _, err := b.Send(t.Context(), part); channels.ClassOf(err) != channels.Temporary {
+		t.Errorf("without keys: %v", err)
+	}
+	b.send("hello", "k1")
+	b.sees(b.ana, "hello")
+}
+
 // A phone that can't decrypt a message gets it once more, also from a bot that
 // was started again since.
 func TestSend_AskedAgainAfterRestart(t *testing.T) {

@@ -114,7 +114,7 @@ func (c *conn) run() error {
 			return err
 		}
 		c.s.mu.Lock()
-		silent := c.silent
+		silent := c.silent || c.device != nil && c.device != c.s.device // it was unlinked
 		c.s.mu.Unlock()
 		if !silent {
 			c.take(n)
@@ -211,12 +211,17 @@ func (c *conn) login(static []byte) bool {
 	}
 	s.mu.Lock()
 	old := s.conn
+	quiet := old != nil && old.silent
 	c.device = d
 	s.conn = c
 	s.logins++
 	s.note()
 	s.mu.Unlock()
-	if old != nil {
+	switch {
+	case old == nil:
+	case quiet:
+		old.reset()
+	default:
 		old.replaced()
 	}
 	c.send(waBinary.Node{Tag: "success", Attrs: waBinary.Attrs{
@@ -231,17 +236,10 @@ func (c *conn) replaced() {
 	c.later()
 }
 
-// later closes the connection when the client has read why.
+// later closes the connection, right behind what was sent last. It doesn't
+// wait for the client to close it, too.
 func (c *conn) later() {
-	c.s.serving.Go(func() {
-		t := time.NewTimer(100 * time.Millisecond)
-		defer t.Stop()
-		select {
-		case <-t.C:
-			_ = c.ws.Close(websocket.StatusNormalClosure, "") // whoever is gone is gone
-		case <-c.ctx.Done():
-		}
-	})
+	c.s.serving.Go(func() { _ = c.ws.Close(websocket.StatusNormalClosure, "") }) // whoever is gone is gone
 }
 
 // refusal is a login that fails.

@@ -34,9 +34,20 @@ func (c *conn) iq(n *waBinary.Node) {
 	case xmlns == "encrypt" && has(n, "count"):
 		content = []waBinary.Node{{Tag: "count", Attrs: waBinary.Attrs{"value": strconv.Itoa(c.device.keyCount())}}}
 	case xmlns == "encrypt":
+		if s.keysFail() {
+			c.fail(n, id, 500, "internal-server-error")
+			return
+		}
 		content = []waBinary.Node{{Tag: "list", Content: s.bundles(n)}}
 	case xmlns == "usync":
 		content = []waBinary.Node{{Tag: "usync", Content: []waBinary.Node{{Tag: "list", Content: s.devices(n)}}}}
+	case xmlns == "w:g2":
+		info := s.groupInfo(n)
+		if info == nil {
+			c.fail(n, id, 404, "item-not-found")
+			return
+		}
+		content = info
 	case xmlns == "md":
 		content = s.linkCode(c, n)
 	case xmlns == "privacy":
@@ -46,6 +57,30 @@ func (c *conn) iq(n *waBinary.Node) {
 	if xmlns == "passive" && has(n, "active") {
 		c.activate()
 	}
+}
+
+// fail answers a query with an error.
+func (c *conn) fail(n *waBinary.Node, id string, code int, text string) {
+	c.send(waBinary.Node{Tag: "iq", Attrs: waBinary.Attrs{"from": n.Attrs["to"], "type": "error", "id": id}, Content: []waBinary.Node{
+		{Tag: "error", Attrs: waBinary.Attrs{"code": strconv.Itoa(code), "text": text}},
+	}})
+}
+
+// FailKeys lets the next queries for the keys of people fail.
+func (s *Server) FailKeys(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noKeys = n
+}
+
+func (s *Server) keysFail() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.noKeys == 0 {
+		return false
+	}
+	s.noKeys--
+	return true
 }
 
 // has tells whether a node has such a child. (GetChildByTag returns the node
@@ -66,6 +101,13 @@ func (s *Server) whose(jid types.JID) *ends {
 		return p.ends
 	}
 	return nil
+}
+
+// person is who has an address.
+func (s *Server) person(jid types.JID) *Person {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.people[jid.User]
 }
 
 func (s *Server) bundles(n *waBinary.Node) []waBinary.Node {
@@ -92,6 +134,7 @@ func (s *Server) bundles(n *waBinary.Node) []waBinary.Node {
 func (s *Server) devices(n *waBinary.Node) []waBinary.Node {
 	var out []waBinary.Node
 	list := n.GetChildByTag("usync", "list")
+	_, asksLID := n.GetOptionalChildByTag("usync", "query", "lid")
 	for _, u := range list.GetChildren() {
 		jid, _ := u.Attrs["jid"].(types.JID)
 		ids := []string{"0"}
@@ -109,9 +152,11 @@ func (s *Server) devices(n *waBinary.Node) []waBinary.Node {
 				devices = append(devices, waBinary.Node{Tag: "device", Attrs: waBinary.Attrs{"id": id}})
 			}
 		}
-		out = append(out, waBinary.Node{Tag: "user", Attrs: waBinary.Attrs{"jid": jid}, Content: []waBinary.Node{{
-			Tag: "devices", Content: []waBinary.Node{{Tag: "device-list", Content: devices}},
-		}}})
+		about := []waBinary.Node{{Tag: "devices", Content: []waBinary.Node{{Tag: "device-list", Content: devices}}}}
+		if p := s.person(jid); p != nil && asksLID {
+			about = append(about, waBinary.Node{Tag: "lid", Attrs: waBinary.Attrs{"val": p.Hidden()}})
+		}
+		out = append(out, waBinary.Node{Tag: "user", Attrs: waBinary.Attrs{"jid": jid}, Content: about})
 	}
 	if len(out) == 0 {
 		s.wrongf("%s", fmt.Sprint("an empty usync: ", n.XMLString()))

@@ -199,7 +199,9 @@ func (s *Server) adopt(d *Device) {
 // forsake gives up what was encrypted for the device before. s.mu is held.
 func (s *Server) forsake() {
 	for _, st := range s.queue {
-		st.done = true
+		if !st.done {
+			st.done, st.forsaken = true, true
+		}
 	}
 }
 

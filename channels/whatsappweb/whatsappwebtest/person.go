@@ -68,8 +68,8 @@ func (p *Person) Say(id, text string) *Stanza {
 	return p.Send(id, &waE2E.Message{Conversation: new(text)}, Said{})
 }
 
-// Send writes anything to the bot. It panics where no device of the bot has
-// keys: tests link one first.
+// Send writes anything to the bot. It waits for a device with keys, and panics
+// where none comes.
 func (p *Person) Send(id string, m *waE2E.Message, how Said) *Stanza {
 	from, alt, altName := p.Hidden(), p.PN(), "sender_pn"
 	if how.FromPhone {
@@ -80,23 +80,25 @@ func (p *Person) Send(id string, m *waE2E.Message, how Said) *Stanza {
 		delete(attrs, altName)
 	}
 	if how.Group != "" {
-		attrs = waBinary.Attrs{"from": types.NewJID(how.Group, types.GroupServer), "participant": from, "addressing_mode": "lid", "participant_pn": alt}
+		attrs = waBinary.Attrs{"from": p.s.Group(how.Group, p).JID(), "participant": from, "addressing_mode": "lid", "participant_pn": alt}
+		if how.FromPhone {
+			attrs["addressing_mode"], attrs["participant_lid"] = "pn", alt
+			delete(attrs, "participant_pn")
+		}
 	}
 	return p.s.write(p.ends, id, p.Name, attrs, m, how)
 }
 
 // write encrypts a message for the bot and delivers it.
 func (s *Server) write(by *ends, id, name string, attrs waBinary.Attrs, m *waE2E.Message, how Said) *Stanza {
-	s.mu.Lock()
-	d := s.device
-	s.mu.Unlock()
-	if d == nil {
+	var d *Device
+	if !s.wait(func() bool { d = s.device; return d != nil }) {
 		panic("whatsappwebtest: no device is linked")
 	}
 	if !s.wait(func() bool { return d.keyCount() > 0 }) {
 		panic("whatsappwebtest: the bot never uploaded its keys")
 	}
-	enc, err := by.encrypt(d, m)
+	enc, err := by.envelope(d, attrs["from"], m)
 	if err != nil {
 		panic(fmt.Sprintf("whatsappwebtest: encrypting %s: %v", id, err))
 	}
@@ -106,9 +108,18 @@ func (s *Server) write(by *ends, id, name string, attrs waBinary.Attrs, m *waE2E
 	}
 	attrs["id"], attrs["t"], attrs["notify"], attrs["type"] = id, strconv.FormatInt(at.Unix(), 10), name, "text"
 	maps.Copy(attrs, how.Attrs)
-	st := &Stanza{s: s, id: id, node: waBinary.Node{Tag: "message", Attrs: attrs, Content: []waBinary.Node{enc}}}
+	st := &Stanza{s: s, id: id, device: d, node: waBinary.Node{Tag: "message", Attrs: attrs, Content: enc}}
 	s.deliver(st)
 	return st
+}
+
+// envelope encrypts a message as is usual where it is written.
+func (e *ends) envelope(to *Device, chat any, m *waE2E.Message) ([]waBinary.Node, error) {
+	if jid, ok := chat.(types.JID); ok && jid.Server == types.GroupServer && m.SenderKeyDistributionMessage == nil {
+		return e.groupEncrypt(to, jid.String(), m)
+	}
+	one, err := e.encrypt(to, m)
+	return []waBinary.Node{one}, err
 }
 
 // Again delivers a message once more, the same ciphertext.
@@ -143,7 +154,16 @@ func (p *Person) Posts(id, text string) *Stanza {
 // Receives tells the bot that its message was delivered, read, or, with
 // "retry", that the person's phone can't decrypt it.
 func (p *Person) Receives(id, kind string) *Stanza {
-	attrs := waBinary.Attrs{"from": p.Hidden(), "sender_pn": p.PN(), "id": id, "t": strconv.FormatInt(time.Now().Unix(), 10)}
+	return p.receives(id, kind, waBinary.Attrs{"from": p.Hidden(), "sender_pn": p.PN()})
+}
+
+// ReceivesIn does so of a message in a group.
+func (p *Person) ReceivesIn(g *Group, id, kind string) *Stanza {
+	return p.receives(id, kind, waBinary.Attrs{"from": g.JID(), "participant": p.Hidden(), "participant_pn": p.PN(), "addressing_mode": "lid"})
+}
+
+func (p *Person) receives(id, kind string, attrs waBinary.Attrs) *Stanza {
+	attrs["id"], attrs["t"] = id, strconv.FormatInt(time.Now().Unix(), 10)
 	var content any
 	if kind != "" && kind != "delivered" {
 		attrs["type"] = kind

@@ -32,6 +32,8 @@ type Server struct {
 	addr   string
 	owner  *ends // the account's own phone
 
+	line sync.Mutex // held while stanzas are delivered, for their order; taken before mu
+
 	mu       sync.Mutex
 	changed  chan struct{} // closed and replaced at each change
 	http     *http.Server
@@ -40,11 +42,13 @@ type Server struct {
 	linked   int     // how many there were
 	pairing  *pairing
 	people   map[string]*Person // by number and by LID
+	groups   map[string]*Group
 	queue    []*Stanza
 	conn     *conn
 	logins   int
 	refuse   []refusal
 	faults   []Fault
+	noKeys   int
 	wrong    []string
 	calls    int
 	peer     []string // texts that the owner's phone was told of
@@ -60,7 +64,7 @@ func New(c Config) *Server {
 	}
 	s := &Server{
 		Phone: c.Phone, LID: c.LID, static: keys.NewKeyPair(), owner: newEnds(),
-		changed: make(chan struct{}), people: map[string]*Person{}, addr: "127.0.0.1:0",
+		changed: make(chan struct{}), people: map[string]*Person{}, groups: map[string]*Group{}, addr: "127.0.0.1:0",
 	}
 	if err := s.listen(); err != nil {
 		panic(err) // loopback has no more ports
@@ -226,6 +230,13 @@ func (s *Server) Presence() []string {
 // WaitPresence waits for one of them.
 func (s *Server) WaitPresence(what string) bool {
 	return s.wait(func() bool { return slices.Contains(s.presence, what) })
+}
+
+// Connected tells whether the bot is.
+func (s *Server) Connected() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn != nil
 }
 
 // WaitActive waits until the bot is connected and takes messages.

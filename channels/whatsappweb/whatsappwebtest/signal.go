@@ -29,10 +29,13 @@ type ends struct {
 }
 
 func newEnds() *ends {
-	mem := &memory{NoopStore: &store.NoopStore{}, sessions: map[string][]byte{}, pre: map[uint32]*keys.PreKey{}}
+	mem := &memory{
+		NoopStore: &store.NoopStore{}, sessions: map[string][]byte{}, pre: map[uint32]*keys.PreKey{},
+		senders: map[string][]byte{}, told: map[string]bool{},
+	}
 	d := &store.Device{
 		NoiseKey: keys.NewKeyPair(), IdentityKey: keys.NewKeyPair(), RegistrationID: 42,
-		Identities: mem, Sessions: mem, PreKeys: mem,
+		Identities: mem, Sessions: mem, PreKeys: mem, SenderKeys: mem,
 	}
 	d.SignedPreKey = d.IdentityKey.CreateSignedPreKey(1)
 	return &ends{device: d, mem: mem}
@@ -45,6 +48,9 @@ type memory struct {
 	sessions map[string][]byte
 	pre      map[uint32]*keys.PreKey
 	last     uint32
+	senders  map[string][]byte // keys of groups
+	told     map[string]bool   // group and device that has the phone's own key
+	learnt   int               // keys of the bot's
 }
 
 func (m *memory) IsTrustedIdentity(context.Context, string, [32]byte) (bool, error) { return true, nil }
@@ -67,6 +73,15 @@ func (m *memory) GetPreKey(_ context.Context, id uint32) (*keys.PreKey, error) {
 func (m *memory) RemovePreKey(_ context.Context, id uint32) error {
 	delete(m.pre, id)
 	return nil
+}
+
+func (m *memory) PutSenderKey(_ context.Context, group, user string, key []byte) error {
+	m.senders[group+" "+user] = key
+	return nil
+}
+
+func (m *memory) GetSenderKey(_ context.Context, group, user string) ([]byte, error) {
+	return m.senders[group+" "+user], nil
 }
 
 // bundle is what the server gives out of a phone's keys: a new one-time key
@@ -101,6 +116,11 @@ func keyNode(tag string, k *keys.PreKey) waBinary.Node {
 func (e *ends) encrypt(to *Device, m *waE2E.Message) (waBinary.Node, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.seal(to, m)
+}
+
+// seal does so; e.mu is held.
+func (e *ends) seal(to *Device, m *waE2E.Message) (waBinary.Node, error) {
 	ctx := context.Background()
 	addr := to.signal()
 	builder := session.NewBuilderFromSignal(e.device, addr, store.SignalProtobufSerializer)
@@ -160,6 +180,10 @@ func (e *ends) decrypt(from *Device, enc waBinary.Node) (*waE2E.Message, error) 
 	default:
 		return nil, fmt.Errorf("an enc node of type %v", kind)
 	}
+	return unpad(plain)
+}
+
+func unpad(plain []byte) (*waE2E.Message, error) {
 	if len(plain) == 0 || int(plain[len(plain)-1]) > len(plain) {
 		return nil, errors.New("a message without its padding")
 	}
@@ -172,6 +196,8 @@ func (e *ends) forget() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	clear(e.mem.sessions)
+	clear(e.mem.senders)
+	clear(e.mem.told)
 }
 
 func pad(plain []byte) []byte {

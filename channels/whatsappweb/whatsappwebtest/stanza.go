@@ -30,6 +30,9 @@ func (c *conn) take(n *waBinary.Node) {
 		if kids := n.GetChildren(); !ok || len(kids) != 1 {
 			c.s.wrongf("chatstate: %s", n.XMLString())
 		} else {
+			if to.Server == types.DefaultUserServer {
+				c.s.wrongf("%s goes to the number %s, whose chat has the LID", kids[0].Tag, to)
+			}
 			c.s.shows(kids[0].Tag + ":" + to.User)
 		}
 	default:
@@ -46,19 +49,29 @@ func (s *Server) shows(what string) {
 
 // Stanza is something that the server delivers until it is acknowledged.
 type Stanza struct {
-	s     *Server
-	id    string
-	node  waBinary.Node
-	done  bool
-	raw   bool  // no encrypted message: the bot is right to ask for it again
-	conn  *conn // that it was delivered on last
-	times int
+	s        *Server
+	id       string
+	node     waBinary.Node
+	device   *Device // that can read it; nil is each
+	done     bool
+	forsaken bool  // its device was unlinked
+	raw      bool  // no encrypted message: the bot is right to ask for it again
+	conn     *conn // that it was delivered on last
+	times    int
 }
 
 // deliver sends a stanza to the bot now, or as soon as it is there.
 func (s *Server) deliver(st *Stanza) {
+	s.line.Lock()
+	defer s.line.Unlock()
 	s.mu.Lock()
 	s.queue = append(s.queue, st)
+	if st.device != nil && st.device != s.device {
+		st.done, st.forsaken = true, true
+		s.note()
+		s.mu.Unlock()
+		return
+	}
 	c := s.conn
 	ready := c != nil && c.active
 	if ready {
@@ -101,6 +114,14 @@ func (st *Stanza) Acked() bool {
 // WaitAcked waits until the bot has acknowledged it, on whichever connection.
 func (st *Stanza) WaitAcked() bool { return st.s.wait(func() bool { return st.done }) }
 
+// Forsaken tells whether the device that it was encrypted for was unlinked
+// before it was acknowledged: nobody delivers it any more.
+func (st *Stanza) Forsaken() bool {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	return st.forsaken
+}
+
 // Times is how often it was delivered.
 func (st *Stanza) Times() int {
 	st.s.mu.Lock()
@@ -111,6 +132,8 @@ func (st *Stanza) Times() int {
 // activate gives the bot what it hasn't acknowledged, oldest first.
 func (c *conn) activate() {
 	s := c.s
+	s.line.Lock() // what is delivered meanwhile comes behind
+	defer s.line.Unlock()
 	s.mu.Lock()
 	var waiting []*Stanza
 	for _, st := range s.queue {
@@ -206,7 +229,7 @@ func (c *conn) message(n *waBinary.Node) {
 		s.wrongf("a message without id, to or type: %s", n.XMLString())
 		return
 	}
-	retry := n.Attrs["device_fanout"] == "false"
+	retry := n.Attrs["device_fanout"] == "false" || n.Attrs["participant"] != nil
 	f, failed := Fault{}, false
 	s.mu.Lock()
 	if !retry {
@@ -241,11 +264,17 @@ func (c *conn) message(n *waBinary.Node) {
 // open decrypts a message for each of its readers.
 func (c *conn) open(n *waBinary.Node, id string, to types.JID, retry bool) error {
 	s := c.s
-	s.mu.Lock()
-	p := s.people[to.User]
-	s.mu.Unlock()
+	if to.Server == types.GroupServer {
+		return c.groupMessage(n, id, to)
+	}
+	p := s.person(to)
 	if p == nil || to.Device != 0 {
 		return fmt.Errorf("there is nobody at %s", to)
+	}
+	if to.Server != types.HiddenUserServer {
+		// The server takes it and delivers it to nobody.
+		s.wrongf("message %s goes to the number of %s, whose chat has the LID: it is dropped", id, p.Name)
+		return nil
 	}
 	if retry {
 		enc := n.GetChildByTag("enc")
