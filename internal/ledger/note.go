@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ func DoneNote(runs []Run, now time.Time, catalog *locale.Catalog, lang string) s
 		return ""
 	}
 	slices.Reverse(kept) // of two that ended at once the later entry is newer
-	slices.SortStableFunc(kept, func(a, b Run) int { return b.EndedAt.Compare(a.EndedAt) })
+	sort.SliceStable(kept, func(i, j int) bool { return kept[i].EndedAt.After(kept[j].EndedAt) })
 
 	var b strings.Builder
 	size := 0

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -142,7 +142,7 @@ func (v value) write(b []byte, canonical bool) []byte {
 			order[i] = i
 		}
 		if canonical {
-			slices.SortFunc(order, func(x, y int) int { return strings.Compare(v.keys[x], v.keys[y]) })
+			sort.Slice(order, func(i, j int) bool { return v.keys[order[i]] < v.keys[order[j]] })
 		}
 		b = append(b, '{')
 		for n, i := range order {

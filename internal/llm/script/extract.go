@@ -3,6 +3,7 @@ package script
 import (
 	"encoding/json"
 	"slices"
+	"sort"
 	"strconv"
 )
 
@@ -32,7 +33,7 @@ func (f forms) add(value string, words []string) {
 		return
 	}
 	list := append(f[words[0]], form{words, value})
-	slices.SortStableFunc(list, func(a, b form) int { return len(b.words) - len(a.words) })
+	sort.SliceStable(list, func(i, j int) bool { return len(list[i].words) > len(list[j].words) })
 	f[words[0]] = list
 }
 
