@@ -73,6 +73,7 @@ type listed struct {
 func (g *gateway) onGuild(e *entry, d json.RawMessage) error {
 	var guild struct {
 		ID       string   `json:"id"`
+		Away     bool     `json:"unavailable"` // it comes once more
 		Channels []listed `json:"channels"`
 		Threads  []listed `json:"threads"`
 		Roles    []struct {
@@ -84,6 +85,10 @@ func (g *gateway) onGuild(e *entry, d json.RawMessage) error {
 	}
 	if err := json.Unmarshal(d, &guild); err != nil {
 		g.log.Error("list of a server can't be read", "err", err)
+		g.finish(e, 0)
+		return nil
+	}
+	if guild.Away {
 		g.finish(e, 0)
 		return nil
 	}

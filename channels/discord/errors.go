@@ -124,6 +124,8 @@ func (e *apiError) class() channels.SendClass {
 		return channels.Unknown // a proxy gave up waiting; the call goes on
 	case e.status == http.StatusRequestEntityTooLarge:
 		return channels.PermanentMessage
+	case e.discord && e.status == http.StatusBadRequest:
+		return channels.PermanentMessage // with a code or without
 	case !e.discord, e.status >= 500, e.status < 400, e.code == 0:
 		return channels.Temporary
 	}

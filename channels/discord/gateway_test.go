@@ -172,6 +172,55 @@ func TestGateway_G1_AGapThatCantBeFilled(t *testing.T) {
 	}
 }
 
+// TestGateway_G1_AServerThatIsAwayItself, as Discord calls an outage of a part:
+// its channels are looked into when it comes.
+func TestGateway_G1_AServerThatIsAwayItself(t *testing.T) {
+	t.Parallel()
+	for _, left := range []bool{false, true} {
+		b := newBed(t)
+		stop := b.run()
+		b.connected()
+		b.fake.Say(ana, discordtest.TextID, "hello", nil)
+		b.next()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		b.clock.forward(time.Hour)
+		b.fake.Say(ana, discordtest.TextID, "missed", nil)
+		b.fake.HoldGuild()
+		for range 2 { // with a gap open no session is resumed
+			b.restart()
+			stop = b.run()
+			b.connected()
+			b.nothing()
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.restart()
+		stop = b.run()
+		b.connected()
+		b.fake.ReleaseGuild(left)
+		if !left {
+			if in := b.next(); in.Text == "hello" { // said within the overlap
+				b.next()
+			}
+		}
+		b.fake.Say(ana, b.fake.DM(ana), "last", nil)
+		for in := b.next(); in.Text != "last"; in = b.next() {
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		b.restart()
+		b.run()
+		b.connected()
+		if n := b.fake.Identified(); n != 4 {
+			t.Errorf("left %v: identified %d times, want 4: the gap is closed", left, n)
+		}
+	}
+}
+
 // TestGateway_NothingOfBeforeTheFirstStart: what was said before the bot was
 // there is no business of its.
 func TestGateway_NothingOfBeforeTheFirstStart(t *testing.T) {
@@ -227,7 +276,10 @@ func TestGateway_WhatOnlyAPersonCanMend(t *testing.T) {
 			set:  func(_ *adapterConfig, o *discordtest.Options) { o.NoContent = true },
 			want: "Privileged Gateway Intents",
 		},
-		"sharding": {then: func(b *bed) { b.fake.Disconnect(4011) }, want: "too many servers"},
+		"intents of another API": {then: func(b *bed) { b.fake.Disconnect(4013) }, want: "Privileged Gateway Intents"},
+		"a wrong shard":          {then: func(b *bed) { b.fake.Disconnect(4010) }, want: "too many servers"},
+		"sharding":               {then: func(b *bed) { b.fake.Disconnect(4011) }, want: "too many servers"},
+		"an old version":         {then: func(b *bed) { b.fake.Disconnect(4012) }, want: "this version of parley is too old"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

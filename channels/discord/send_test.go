@@ -160,6 +160,7 @@ func TestErrors_Classes(t *testing.T) {
 		{discordtest.Fault{Status: 429, Code: 30046, RetryAfter: 7.5}, channels.RateLimited, 7500 * time.Millisecond},
 		{discordtest.Fault{Status: 403, Code: 40333, Message: "internal network error"}, channels.Temporary, 0},
 		{discordtest.Fault{Status: 503, Code: 130000, Message: "API resource is currently overloaded"}, channels.Temporary, 0},
+		{discordtest.Fault{Status: 400, Message: "400: Bad Request"}, channels.PermanentMessage, 0},
 		{discordtest.Fault{Status: 500, Message: "500: Internal Server Error"}, channels.Temporary, 0},
 		{discordtest.Fault{Status: 504, Raw: "timeout"}, channels.Unknown, 0},
 	} {

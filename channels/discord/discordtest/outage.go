@@ -136,6 +136,29 @@ func (s *Server) Identified() int {
 	return len(s.identifies)
 }
 
+// HoldGuild is an outage of the guild: new sessions aren't told of it, but that
+// it exists.
+func (s *Server) HoldGuild() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noGuild = true
+}
+
+// ReleaseGuild ends that: sessions are told of the guild, or that the bot isn't
+// in it any more.
+func (s *Server) ReleaseGuild(left bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noGuild = false
+	for _, one := range s.sessions {
+		if left {
+			one.dispatch("GUILD_DELETE", map[string]any{"id": GuildID})
+		} else {
+			one.dispatch("GUILD_CREATE", s.guild())
+		}
+	}
+}
+
 // Resumed counts how often a client tried to resume a session, where the
 // session said, and elsewhere.
 func (s *Server) Resumed() (there, elsewhere int) {

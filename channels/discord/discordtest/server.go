@@ -82,6 +82,7 @@ type Server struct {
 	postpone   int // resumes that will be told to come again
 	away       bool
 	silent     bool // so are new connections
+	noGuild    bool // the guild isn't told of
 	identifies []time.Time
 	resumes    map[string]int // by the path that was called
 	beats      []int64        // what heartbeats told

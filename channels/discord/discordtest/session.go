@@ -68,7 +68,7 @@ func (c *socket) identify(d json.RawMessage) (code int, text string) {
 		"guilds": []any{map[string]any{"id": GuildID, "unavailable": true}}, "application": map[string]any{"id": AppID, "flags": 1 << 19},
 		"relationships": []any{}, "presences": []any{}, "guild_join_requests": []any{}, "_trace": []any{},
 	})
-	if s.intents&IntentGuilds != 0 {
+	if s.intents&IntentGuilds != 0 && !c.noGuild {
 		s.dispatch("GUILD_CREATE", c.guild())
 	}
 	return 0, ""
