@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/whatsappweb"
 	"github.com/parley-bot/parley/channels/whatsappweb/whatsappwebtest"
 )
 
@@ -46,6 +47,19 @@ func TestProgress_WithoutMessages(t *testing.T) {
 			}
 		case <-time.After(whatsappwebtest.Patience):
 			t.Fatal("no sign of life")
+		}
+	}
+}
+
+// What comes while a message is stuck is no sign of life: nothing behind that
+// message is handled.
+func TestProgress_NotBehindAStuckMessage(t *testing.T) {
+	t.Parallel()
+	for taking, want := range map[time.Duration]int{0: 1, time.Second: 1, 3 * time.Minute: 0} {
+		s := alive{&sink{}, make(chan time.Duration, 1)}
+		whatsappweb.ReceiveWhile(taking, s)
+		if len(s.signs) != want {
+			t.Errorf("%d signs while a message has been taken for %s, want %d", len(s.signs), taking, want)
 		}
 	}
 }

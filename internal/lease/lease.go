@@ -1,8 +1,8 @@
 // Package lease names ownership that can be lost: of a lane, of an account.
 //
 // It owns the token that proves it, nothing else. The store hands tokens out
-// and checks them in every commit; internal/dispatch holds them while work
-// goes on.
+// and checks them in every commit; internal/dispatch holds a lane while work
+// goes on, internal/app an account while its channel receives.
 package lease
 
 import "errors"
