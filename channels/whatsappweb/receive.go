@@ -89,30 +89,8 @@ func (c *connection) place(e *events.Message, in *channels.Inbound) error {
 		in.Chat = channels.Chat{ID: channels.ChatID(info.Chat.String()), Group: true}
 		in.ID += channels.MessageID("/" + string(person))
 	}
-	if quote := contextOf(e.Message); quote != nil {
-		in.ReplyTo = channels.MessageID(quote.GetStanzaID())
-		mine := c.mine(quote.GetParticipant())
-		if info.IsGroup && !mine && quote.GetStanzaID() != "" {
-			in.ReplyTo = "" // somebody else's: its id has another form
-		}
-		in.Mentioned = info.IsGroup && (mine || slices.ContainsFunc(quote.GetMentionedJID(), c.mine))
-	}
+	c.refer(e, in)
 	return nil
-}
-
-// mine tells whether an address is the account's own.
-func (c *connection) mine(addr string) bool {
-	jid, err := types.ParseJID(addr)
-	if err != nil || jid.User == "" {
-		return false
-	}
-	switch jid.Server {
-	case types.DefaultUserServer:
-		return jid.User == c.cli.Store.GetJID().User
-	case types.HiddenUserServer:
-		return jid.User == c.cli.Store.GetLID().User
-	}
-	return false
 }
 
 // content is what the message says; ok is false for what wants no answer.
@@ -218,20 +196,6 @@ func meaningful(m *waE2E.Message) bool {
 		return !found
 	})
 	return found
-}
-
-// contextOf is what a message refers to.
-func contextOf(m *waE2E.Message) *waE2E.ContextInfo {
-	for _, c := range []*waE2E.ContextInfo{
-		m.GetExtendedTextMessage().GetContextInfo(), m.GetImageMessage().GetContextInfo(), m.GetVideoMessage().GetContextInfo(),
-		m.GetAudioMessage().GetContextInfo(), m.GetDocumentMessage().GetContextInfo(), m.GetStickerMessage().GetContextInfo(),
-		m.GetLocationMessage().GetContextInfo(), m.GetContactMessage().GetContextInfo(), m.GetButtonsResponseMessage().GetContextInfo(),
-	} {
-		if c != nil {
-			return c
-		}
-	}
-	return nil
 }
 
 // receipt tells the core what became of its messages.

@@ -1,6 +1,7 @@
 package whatsappweb_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -163,6 +164,33 @@ func TestReceive_Group(t *testing.T) {
 		}
 		if !in.Chat.Group || in.Chat.ID != "120363000000000001@g.us" || in.From.ID != "15551110001" || !strings.HasSuffix(string(in.ID), "/15551110001") {
 			t.Errorf("came as %+v", in)
+		}
+	}
+}
+
+// "@bot yes" is a yes: the bot's name isn't part of what is said to it, whether
+// it is the number or the hidden id.
+func TestReceive_NameIsNoWord(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	number, lid := "15550002222@s.whatsapp.net", "990002222@lid"
+	for i, tc := range []struct {
+		says, of, want string
+	}{
+		{"@990002222 yes", lid, "yes"},
+		{"@15550002222, yes", number, "yes"},
+		{"yes @990002222", lid, "yes"},
+		{"@990002222", lid, "@990002222"},
+		{"is @990002222 here", lid, "is @990002222 here"},
+		{"@9900022223 yes", lid, "@9900022223 yes"},
+		{"@777 yes", "777@lid", "@777 yes"},
+		{"@990002222 /help", lid, "/help"},
+	} {
+		b.ana.Send(fmt.Sprint("N", i), &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{
+			Text: new(tc.says), ContextInfo: &waE2E.ContextInfo{MentionedJID: []string{tc.of}},
+		}}, whatsappwebtest.Said{Group: "120363000000000001"})
+		if in := b.heard(i + 1); in.Text != tc.want || in.Mentioned != (tc.of != "777@lid") {
+			t.Errorf("%q is heard as %q, mentioned %v; want %q", tc.says, in.Text, in.Mentioned, tc.want)
 		}
 	}
 }

@@ -136,6 +136,20 @@ func (p *Person) Edit(id, of, text string) *Stanza {
 	}}}}, Said{Attrs: map[string]any{"edit": "1"}})
 }
 
+// Says is a text in a group that may name the bot, or answer one of its
+// messages.
+func (g *Group) Says(p *Person, id, text string, name bool, answers string) *Stanza {
+	c := &waE2E.ContextInfo{}
+	if name {
+		text = "@" + g.s.LID + " " + text
+		c.MentionedJID = []string{g.s.lid().String()}
+	}
+	if answers != "" {
+		c.StanzaID, c.Participant = new(answers), new(g.s.lid().String())
+	}
+	return p.Send(id, &waE2E.Message{ExtendedTextMessage: &waE2E.ExtendedTextMessage{Text: new(text), ContextInfo: c}}, Said{Group: g.ID})
+}
+
 // OwnerSays is the account's own phone, writing to somebody: the bot's device
 // is told of it.
 func (s *Server) OwnerSays(id string, to *Person, text string) *Stanza {
