@@ -51,6 +51,31 @@ test('all mistakes are told at once', async (t) => {
   for (const place of [':3:10: ', ':4:19: ', ':5:19: ']) assert.ok(got.stderr.includes(place), got.stderr);
 });
 
+test('mistakes in scripts, rules and tools are told with the rest', async (t) => {
+  const dir = await folder(t, {
+    ...fine, 'tools.ts': 'export const tools = {\n  menu: { description \'x\' },\n}\n', 'model.yaml': 'rules:\n  - when: {txet: hi}\n    say: Hi\n',
+    'parley.yaml': config('limits: {workers: 0}\nfetch: {allow: [h.example]}\ntools:\n  scripts: [tools.ts]\n  pay:\n    description: Pays.\n' +
+      '    http:\n      url: https://h.example\n      auth:\n        basic: {user: "a:b", password: x}\n'),
+  });
+  const got = await run(['check'], { dir });
+  assert.equal(got.code, 2);
+  for (const want of [/parley\.yaml:3:19: limits\.workers/, /parley\.yaml:12:17: tool pay: auth: basic/, /tools\.ts:2:23: /, /model\.yaml:2:12: /]) assert.match(got.stderr, want);
+});
+
+test('wrong use is told in plain words', async (t) => {
+  const dir = await folder(t, { ...fine, 'parley.yaml': config('') });
+  for (const [args, want] of [
+    [['completion', 'nosh'], /there are bash, fish, powershell, zsh/],
+    [['audit', '--limit', 'abc'], /--limit: expected a whole number such as 100, not "abc"/],
+    [['health', '--timeout', '5'], /--timeout: expected a duration such as 500ms, 3s or 2m, not "5"/],
+  ]) {
+    const got = await run(args, { dir });
+    assert.equal(got.code, 2, args.join(' '));
+    assert.match(got.stderr, want);
+    assert.doesNotMatch(got.stderr, /strconv|time:/);
+  }
+});
+
 test('a fine configuration passes; wrong use does not', async (t) => {
   const dir = await folder(t, { ...fine, 'parley.yaml': config('') });
   assert.equal((await run(['check'], { dir })).code, 0);

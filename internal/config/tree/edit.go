@@ -10,6 +10,9 @@ import (
 // Put sets the value at path in a copy of the tree. The other form of a secret
 // goes: an override replaces the credential, wherever the file had it from.
 func (n *Node) Put(path []string, leaf *Node) *Node {
+	if len(path) == 0 {
+		return leaf
+	}
 	out := Node{Kind: yaml.MappingNode, At: leaf.At}
 	if !n.IsNull() {
 		if n.Kind != yaml.MappingNode {
