@@ -86,7 +86,8 @@ func (c *client) call(ctx context.Context, method, path string, body, result any
 		return nil
 	}
 	if err := json.Unmarshal(text, result); err != nil {
-		return &lostError{sent: true, err: fmt.Errorf("answer of %s: %w", method, err)}
+		// Its text names types of Go. It is JSON: that was looked at.
+		return &lostError{sent: true, err: fmt.Errorf("the answer to %s has another form than the API's", method)}
 	}
 	return nil
 }

@@ -237,6 +237,22 @@ func (b *bed) serve() string {
 	return srv.URL
 }
 
+// An answer of another form than Discord's isn't told in types of Go.
+func TestWebhookStatus_AnswerOfAnotherForm(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"[1]", `{"id": 5}`, "5", "<html>"} {
+		b := newBed(t, interactions)
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }))
+		t.Cleanup(srv.Close)
+		b.cfg.APIURL = srv.URL
+		b.restart()
+		_, err := b.WebhookStatus(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "discord gave no answer: the answer ") || strings.Contains(err.Error(), "json") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestWebhook_SetAndUsed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, interactions)
