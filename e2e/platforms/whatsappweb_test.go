@@ -9,9 +9,12 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.mau.fi/whatsmeow"
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/channels/channeltest"
@@ -32,8 +35,16 @@ type waWeb struct {
 	last    atomic.Int64
 }
 
+// quicken lets a server that is silent be noticed in seconds, not in half a
+// minute. These are variables of the SDK.
+var quicken = sync.OnceFunc(func() {
+	whatsmeow.KeepAliveIntervalMin, whatsmeow.KeepAliveIntervalMax = time.Second, 2*time.Second
+	whatsmeow.KeepAliveResponseDeadline = 5 * time.Second
+})
+
 func newWAWeb(t *testing.T) *waWeb {
 	t.Helper()
+	quicken()
 	p := &waWeb{t: t, fake: whatsappwebtest.New(whatsappwebtest.Config{})}
 	t.Cleanup(p.fake.Close)
 	var err error

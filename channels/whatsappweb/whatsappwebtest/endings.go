@@ -40,6 +40,25 @@ func (s *Server) Silence() {
 	}
 }
 
+// Hold keeps new connections waiting, before they are any, until Release.
+func (s *Server) Hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil {
+		s.held = make(chan struct{})
+	}
+}
+
+// Release ends Hold.
+func (s *Server) Release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held != nil {
+		close(s.held)
+		s.held = nil
+	}
+}
+
 // StreamError ends the stream with a code, such as 503.
 func (s *Server) StreamError(code int) {
 	s.drop(func(c *conn) {

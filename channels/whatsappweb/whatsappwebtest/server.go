@@ -49,6 +49,7 @@ type Server struct {
 	refuse   []refusal
 	faults   []Fault
 	noKeys   int
+	held     chan struct{} // new connections wait for it
 	wrong    []string
 	calls    int
 	peer     []string // texts that the owner's phone was told of
@@ -99,7 +100,7 @@ func (s *Server) listen() error {
 }
 
 // Close ends the server.
-func (s *Server) Close() { s.Down() }
+func (s *Server) Close() { s.Release(); s.Down() }
 
 // Down makes the server unreachable: it drops its connection and listens no
 // more.
