@@ -305,6 +305,43 @@ func takesOver(t *testing.T, both []*replica, check func()) {
 	check()
 }
 
+// A whole bot that is stopped leaves the account to the other at once, which
+// answers from then on; nothing is answered twice or left over.
+func TestHold_AWholeBotTakesOver(t *testing.T) {
+	t.Parallel()
+	fake := telegramtest.New(telegramtest.Options{})
+	t.Cleanup(fake.Close)
+	both := replicas(t, telegramAt(fake.URL(), nil), telegramAt(fake.URL(), nil))
+	a, b := both[0], both[1]
+	answered := func(n int) {
+		t.Helper()
+		fake.Say(telegramtest.User{ID: 42, Name: "Ana"}, "hi", nil)
+		ctx, cancel := context.WithTimeout(t.Context(), channeltest.Patience)
+		defer cancel()
+		if err := fake.Wait(ctx, func() bool { return len(fake.Messages(42)) == n && len(fake.Unconfirmed()) == 0 }); err != nil {
+			t.Fatalf("%d answers, want %d: %v\n%s\n%s", len(fake.Messages(42)), n, err, a.logs, b.logs)
+		}
+	}
+	for i, r := range both {
+		r.stop = func() {}
+		if err := r.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.until([]channels.LinkState{channels.LinkUp, channels.LinkStandby}[i])
+	}
+	answered(1)
+	if err := a.App.Stop(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	b.until(channels.LinkUp)
+	answered(2)
+	for _, c := range fake.Calls() {
+		if c.Code != 0 {
+			t.Errorf("%s got %d %s", c.Method, c.Code, c.Description)
+		}
+	}
+}
+
 func telegramAt(url string, rt http.RoundTripper) func(channelEnv) (channels.Adapter, error) {
 	return func(env channelEnv) (channels.Adapter, error) {
 		return telegram.New(telegram.Config{Token: secret.New(telegramtest.Token), APIURL: url},
