@@ -105,20 +105,26 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 		return a.serve(ctx)
 	}
 	// Not before the gateway: messages come first.
-	extra.Go(func() { _ = a.introduce(ctx) }) // the gateway tells what is wrong, too
+	extra.Go(func() { _, _ = a.introduce(ctx) }) // the gateway tells what is wrong, too
 	return a.receive(ctx, sink)
 }
 
 // serve waits while Discord calls. Interactions are taken even while it can't
 // be reached; commands are registered when it can.
 func (a *Adapter) serve(ctx context.Context) error {
-	a.link.Set(channels.LinkUp, "")
+	if !a.trouble.token {
+		a.link.Set(channels.LinkUp, "")
+	}
 	for n := 1; ctx.Err() == nil; n++ {
-		if err := a.introduce(ctx); err != nil && ctx.Err() == nil {
+		told, err := a.introduce(ctx)
+		if err != nil && ctx.Err() == nil {
+			a.trouble.token = true
 			a.link.Set(stateOf(err), err.Error())
 			return err
 		}
-		if a.known().App != "" {
+		if told {
+			a.trouble.token = false
+			a.link.Set(channels.LinkUp, "")
 			a.registerCommands(ctx)
 			break
 		}

@@ -44,6 +44,9 @@ type trouble struct {
 	// intent is true after Discord refused an intent. Asking again by a
 	// session that begins would use up the day's.
 	intent bool
+	// token is true after the token was refused to a bot that has no connection
+	// by which it would show that it isn't any more.
+	token bool
 }
 
 // gateway is one Run's receiving.

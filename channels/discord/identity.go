@@ -55,24 +55,25 @@ func (a *Adapter) application(ctx context.Context) (application, error) {
 }
 
 // introduce learns the bot's ids, and warns of what would keep it from
-// hearing. Discord being away is no reason not to begin; a refused token is.
-func (a *Adapter) introduce(ctx context.Context) error {
+// hearing. Discord being away is no reason not to begin, though nothing is told
+// then; a refused token is.
+func (a *Adapter) introduce(ctx context.Context) (told bool, err error) {
 	app, err := a.application(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return false, ctx.Err()
 	case err != nil && refusedToken(err):
-		return a.tokenError(err)
+		return false, a.tokenError(err)
 	case err != nil:
 		a.log.Warn("application could not be asked for", "err", err)
 		a.recall(ctx)
-		return nil
+		return false, nil
 	}
 	a.remember(ctx, identity{app.Bot.ID, app.Bot.Username, app.ID})
 	if problem := a.problem(app); problem != "" {
 		a.log.Warn("bot is not set up for what it is to do", "problem", problem)
 	}
-	return nil
+	return true, nil
 }
 
 // problem is what of an application's settings keeps the bot from hearing.

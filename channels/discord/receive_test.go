@@ -301,6 +301,39 @@ func TestWebhook_DiscordAwayAtFirst(t *testing.T) {
 	}
 }
 
+// TestWebhook_RevokedToken: while the channel is started again and again it
+// isn't said to be up, also where Discord can't be asked; when the token is
+// given back it is.
+func TestWebhook_RevokedToken(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, interactions)
+	stop := b.run()
+	b.up()
+	b.wait("no commands", func() bool { return b.fake.Commands() != "" })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.fake.RevokeToken()
+	_ = b.ends() // up at first, for nobody asked
+	from := b.sink.told()
+	for range 3 {
+		b.dead.cutNext(1)
+		if err := b.ends(); err == nil {
+			t.Fatal("a revoked token doesn't end Run")
+		}
+	}
+	b.sink.mu.Lock()
+	for _, l := range b.sink.links[from:] {
+		if l.State != channels.LinkLoggedOut {
+			t.Errorf("the core is told of %s", l)
+		}
+	}
+	b.sink.mu.Unlock()
+	b.fake.RestoreToken()
+	b.run()
+	b.linked(from, "that it is up", func(l channels.Link) bool { return l.State == channels.LinkUp })
+}
+
 func TestWebhook_Refuses(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, interactions)
