@@ -68,7 +68,7 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 		cfg: cfg, name: deps.Name, log: deps.Log, state: deps.Host.State(), key: key, now: time.Now, wait: channels.Rest,
 		dialer: &websocket.Dialer{HandshakeTimeout: handshakeTime, Proxy: http.ProxyFromEnvironment, ReadBufferSize: 16 << 10},
 	}
-	if a.rest, err = newClient(cfg, deps.Transport); err != nil {
+	if a.rest, err = newClient(cfg, deps.Transport, func() time.Time { return a.now() }); err != nil {
 		return nil, fmt.Errorf("discord client: %w", err)
 	}
 	return a, nil
@@ -140,6 +140,10 @@ func (a *Adapter) Holds() bool { return a.cfg.Mode != ModeInteractions }
 
 // Link tells how the connection stands.
 func (a *Adapter) Link() channels.Link { return a.link.Link() }
+
+// theirs is the time by Discord's clock, as far as its answers told: ids of
+// messages are by that, and this machine's may be wrong.
+func (a *Adapter) theirs() time.Time { return a.now().Add(time.Duration(a.rest.ahead.Load())) }
 
 // stateOf is the state that an error of Run stands for.
 func stateOf(err error) channels.LinkState {

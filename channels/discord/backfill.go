@@ -44,7 +44,7 @@ func (g *gateway) onReady(ctx context.Context, seq int64, d json.RawMessage) err
 	for _, one := range r.Guilds {
 		guilds = append(guilds, one.ID)
 	}
-	since := g.ready(r.SessionID, r.URL, guilds, g.now())
+	since := g.ready(r.SessionID, r.URL, guilds, g.theirs())
 	e := g.begin(seq)
 	g.remember(ctx, identity{r.User.ID, r.User.Username, r.App.ID})
 	g.link.Set(channels.LinkUp, "")
@@ -128,7 +128,7 @@ func (g *gateway) lookInto(channel, guild string, since uint64) error {
 // fetch gets what was said in a channel and hands it to the core, which knows
 // what it has. With an error there may be more.
 func (g *gateway) fetch(ctx context.Context, channel, guild string, since uint64) error {
-	after := max(since, first(g.now().Add(-gapLife)))
+	after := max(since, first(g.theirs().Add(-gapLife)))
 	for n := 0; ; n++ {
 		if n == maxPages {
 			g.log.Error("too much was said in a channel while the bot was away: the rest is skipped", "messages", n*page)

@@ -34,6 +34,7 @@ type bed struct {
 	rests chan time.Duration // each wait of the adapter
 	dead  *dead
 	clock *clock
+	skew  time.Duration // of the machine's clock, from the next process on
 	over  chan struct{} // closed when Run has returned
 }
 
@@ -85,7 +86,8 @@ func (b *bed) restart() {
 		}
 		return ctx.Err()
 	})
-	a.SetNow(b.clock.now)
+	skew := b.skew
+	a.SetNow(func() time.Time { return b.clock.now().Add(skew) })
 	b.Adapter = a
 	b.sink.set(a)
 }

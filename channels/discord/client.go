@@ -32,9 +32,11 @@ type client struct {
 	api   *discordgo.Session
 	base  string
 	token string
+	ahead *atomic.Int64 // by how much Discord's clock is
 }
 
-func newClient(cfg Config, rt http.RoundTripper) (*client, error) {
+// newClient makes one. now is this machine's clock.
+func newClient(cfg Config, rt http.RoundTripper, now func() time.Time) (*client, error) {
 	if rt == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck // the standard library's own
 		t.MaxIdleConnsPerHost = 32
@@ -51,12 +53,13 @@ func newClient(cfg Config, rt http.RoundTripper) (*client, error) {
 	api.UserAgent = userAgent
 	api.ShouldRetryOnRateLimit = false
 	api.MaxRestRetries = 0
+	ahead := new(atomic.Int64)
 	api.Client = &http.Client{
-		Transport: &transport{rt},
+		Transport: &transport{rt, now, ahead},
 		// Another host must not get the token.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &client{api: api, base: cfg.APIURL, token: token}, nil
+	return &client{api: api, base: cfg.APIURL, token: token, ahead: ahead}, nil
 }
 
 // CloseIdleConnections ends the goroutines of kept connections.
@@ -120,7 +123,15 @@ func (c *client) redact(s string) string { return strings.ReplaceAll(s, c.token,
 // transport stands below discordgo's session. It hands up an answer only if it
 // is a success, and without rate limits; all else is an error that tells what
 // happened, so that the session neither repeats nor sleeps nor guesses.
-type transport struct{ next http.RoundTripper }
+type transport struct {
+	next  http.RoundTripper
+	now   func() time.Time
+	ahead *atomic.Int64
+}
+
+// maxSkew is how far apart clocks may be without it mattering: Discord tells
+// its time in whole seconds.
+const maxSkew = 3 * time.Second
 
 // CloseIdleConnections lets http.Client reach the transport below.
 func (t *transport) CloseIdleConnections() {
@@ -139,6 +150,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &lostError{wrote.Load(), err}
 	}
 	defer resp.Body.Close()
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		if by := at.Sub(t.now()); by.Abs() > maxSkew {
+			t.ahead.Store(int64(by))
+		} else {
+			t.ahead.Store(0)
+		}
+	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return nil, &lostError{true, err}

@@ -236,6 +236,34 @@ func TestGateway_NothingOfBeforeTheFirstStart(t *testing.T) {
 	}
 }
 
+// TestGateway_G1_AClockThatIsWrong: messages tell the time by Discord's clock.
+// Nothing is lost on a machine whose own is ahead, and nothing of before the
+// first start is answered on one that is behind.
+func TestGateway_G1_AClockThatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, skew := range []time.Duration{-48 * time.Hour, -time.Hour, time.Hour, 48 * time.Hour} {
+		b := newBed(t)
+		b.skew = skew
+		b.restart()
+		b.fake.Say(ana, discordtest.TextID, "before", nil)
+		b.clock.forward(time.Minute)
+		stop := b.run()
+		b.connected()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		b.clock.forward(20 * time.Minute)
+		b.fake.Say(ana, discordtest.TextID, "missed", nil)
+		b.clock.forward(20 * time.Minute)
+		b.restart()
+		b.run()
+		if in := b.next(); in.Text != "missed" {
+			t.Errorf("%s: received %q", skew, in.Text)
+		}
+		b.nothing()
+	}
+}
+
 // TestGateway_G1_AStopBeforeTheCommit: what the core didn't take comes again.
 func TestGateway_G1_AStopBeforeTheCommit(t *testing.T) {
 	t.Parallel()

@@ -246,6 +246,9 @@ func (a *Adapter) load(ctx context.Context) *progress {
 	if p.Since != "" || a.now().Sub(p.At) > sessionLife || a.now().Before(p.At.Add(-sessionLife)) {
 		p.ID, p.URL, p.Seq = "", "", 0
 	}
+	if p.ID == "" {
+		p.Seq = 0 // of one that is gone
+	}
 	p.received = p.Seq
 	return p
 }

@@ -220,6 +220,7 @@ func (s *Server) record(c *call, status, code int) {
 // write answers, with the headers of a bucket.
 func (c *call) write(w http.ResponseWriter, result any, e *apiError) {
 	h := w.Header()
+	h.Set("Date", c.opts.Now().UTC().Format(http.TimeFormat))
 	h.Set("Content-Type", "application/json")
 	if len(c.parts) > 1 {
 		h.Set("X-Ratelimit-Bucket", c.parts[0]+"-"+c.parts[1])
