@@ -72,26 +72,33 @@ func (p *waWeb) link(dir string) {
 		return
 	}
 	p.linked = true
-	db, err := whatsappdb.Open(p.t.Context(), filepath.Join(dir, "whatsapp-wa.db"), nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	d, err := db.Device(p.t.Context())
-	if err == nil {
-		err = p.fake.Provision(d, time.Now().Add(-time.Minute))
-	}
-	if err == nil {
-		err = d.Save(p.t.Context())
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
+	if err := link(p.t.Context(), p.fake, dir); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
+// link links a device that a bot with that data folder has.
+func link(ctx context.Context, fake *whatsappwebtest.Server, dir string) error {
+	db, err := whatsappdb.Open(ctx, filepath.Join(dir, "whatsapp-wa.db"), nil)
+	if err != nil {
+		return err
+	}
+	d, err := db.Device(ctx)
+	if err == nil {
+		err = fake.Provision(d, time.Now().Add(-time.Minute))
+	}
+	if err == nil {
+		err = d.Save(ctx)
+	}
+	return errors.Join(err, db.Close())
+}
+
 func (p *waWeb) connect(string) {}
 
-func (p *waWeb) who(w person) *whatsappwebtest.Person {
-	return p.fake.Person(fmt.Sprintf("1555333%04d", int(w)), fmt.Sprintf("77000000%04d", int(w)), fmt.Sprint("Person ", int(w)))
+func (p *waWeb) who(w person) *whatsappwebtest.Person { return somebody(p.fake, w) }
+
+func somebody(fake *whatsappwebtest.Server, w person) *whatsappwebtest.Person {
+	return fake.Person(fmt.Sprintf("1555333%04d", int(w)), fmt.Sprintf("77000000%04d", int(w)), fmt.Sprint("Person ", int(w)))
 }
 
 func (p *waWeb) say(who person, text string) (again func()) {

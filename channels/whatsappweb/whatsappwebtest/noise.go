@@ -37,6 +37,13 @@ var theAuthority = sync.OnceValue(func() *authority {
 // called before the first client is made: New does so.
 func Trust() { theAuthority() }
 
+// RootKey is what the servers of this process are trusted by, for TrustKey in
+// another one.
+func RootKey() []byte { return theAuthority().root.Pub[:] }
+
+// TrustKey makes the SDK trust the servers of another process.
+func TrustKey(key []byte) { copy(whatsmeow.WACertPubKey[:], key) }
+
 // chain is the certificate of a server's key.
 func (a *authority) chain(static *keys.KeyPair) ([]byte, error) {
 	serial := uint32(7)

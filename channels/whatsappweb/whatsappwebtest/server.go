@@ -138,19 +138,33 @@ func (s *Server) Up() error {
 // Transport takes every request to this server, whatever its host.
 func (s *Server) Transport() http.RoundTripper { return transport{s} }
 
+// Addr is the server's address, for TransportTo in another process.
+func (s *Server) Addr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addr
+}
+
+// TransportTo takes every request to the server at an address.
+func TransportTo(addr string) http.RoundTripper { return to(addr) }
+
+type to string
+
+// RoundTrip implements http.RoundTripper.
+func (t to) RoundTrip(r *http.Request) (*http.Response, error) {
+	out := r.Clone(r.Context())
+	out.URL.Scheme, out.URL.Host, out.Host = "http", string(t), string(t)
+	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(out)
+}
+
 type transport struct{ s *Server }
 
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	t.s.mu.Lock()
-	addr := t.s.addr
-	t.s.mu.Unlock()
 	if r.URL.Path != "/ws/chat" || r.Header.Get("Origin") != socket.Origin {
 		t.s.wrongf("a request for %s from origin %q", r.URL.Path, r.Header.Get("Origin"))
 	}
-	out := r.Clone(r.Context())
-	out.URL.Scheme, out.URL.Host, out.Host = "http", addr, addr
-	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(out)
+	return to(t.s.Addr()).RoundTrip(r)
 }
 
 func (s *Server) wrongf(format string, args ...any) {
