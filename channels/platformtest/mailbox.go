@@ -13,18 +13,15 @@ import (
 type Mailbox[M any] struct {
 	mu      sync.Mutex
 	taken   []M
-	changed chan struct{} // closed with the next message; nil: nobody waits
+	changes Changes
 }
 
 // Take adds a message.
 func (b *Mailbox[M]) Take(m M) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.taken = append(b.taken, m)
-	if b.changed != nil {
-		close(b.changed)
-		b.changed = nil
-	}
+	b.mu.Unlock()
+	b.changes.Signal()
 }
 
 // Messages are those that were taken.
@@ -35,24 +32,15 @@ func (b *Mailbox[M]) Messages() []M {
 }
 
 // Await waits until n messages were taken.
-func (b *Mailbox[M]) Await(ctx context.Context, n int) ([]M, error) {
-	for {
-		b.mu.Lock()
-		all := slices.Clone(b.taken)
-		if b.changed == nil {
-			b.changed = make(chan struct{})
-		}
-		changed := b.changed
-		b.mu.Unlock()
-		if len(all) >= n {
-			return all, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return all, fmt.Errorf("waiting for message %d: %w", n, context.Cause(ctx))
-		}
+func (b *Mailbox[M]) Await(ctx context.Context, n int) (all []M, err error) {
+	err = b.changes.Wait(ctx, func() bool {
+		all = b.Messages()
+		return len(all) >= n
+	})
+	if err != nil {
+		err = fmt.Errorf("message %d: %w", n, err)
 	}
+	return all, err
 }
 
 // HTTPFault is how a call of a fake REST API fails.

@@ -82,7 +82,7 @@ func (s *Server) gateway(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	c.silent = s.silent
 	s.sockets[c] = true
-	s.signal()
+	s.Signal()
 	s.mu.Unlock()
 	done := make(chan struct{})
 	s.work.Go(func() { c.write(done) })
@@ -96,7 +96,7 @@ func (s *Server) gateway(w http.ResponseWriter, r *http.Request) {
 	if c.session != nil && c.session.socket == c {
 		c.session.socket = nil
 	}
-	s.signal()
+	s.Signal()
 }
 
 func (c *socket) send(f frame) {
@@ -182,7 +182,7 @@ func (c *socket) read() {
 func (c *socket) take(op int, d json.RawMessage) (code int, text string) {
 	c.Server.mu.Lock()
 	defer c.Server.mu.Unlock()
-	defer c.signal()
+	defer c.Signal()
 	now := time.Now()
 	for len(c.sent) > 0 && now.Sub(c.sent[0]) > time.Minute {
 		c.sent = c.sent[1:]

@@ -88,7 +88,7 @@ func (s *Server) deliver(i *interaction) string {
 		return i.id
 	}
 	s.emit(s.must(i.channel), "INTERACTION_CREATE", i)
-	s.signal()
+	s.Signal()
 	return i.id
 }
 
@@ -112,7 +112,7 @@ func (s *Server) post(url string, i *interaction) {
 	code, text, err := s.PostTo(s.ctx, url, raw)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.signal()
+	defer s.Signal()
 	switch {
 	case err != nil || code < 200 || code >= 300:
 		return // the person sees that it failed
@@ -231,7 +231,7 @@ func (s *Server) respond(i *interaction, body map[string]any) *apiError {
 		}
 		s.show(i, said)
 	}
-	s.signal()
+	s.Signal()
 	return nil
 }
 
@@ -276,7 +276,7 @@ func (c *call) followup(app, token string) (any, *apiError) {
 		return nil, &apiError{status: http.StatusBadRequest, code: 50006, message: "Cannot send an empty message"}
 	}
 	m := c.show(i, said)
-	c.signal()
+	c.Signal()
 	return m.json(false), nil
 }
 
@@ -293,7 +293,7 @@ func (c *call) original(app, token string, remove bool) (any, *apiError) {
 	}
 	if remove {
 		i.original = "deleted"
-		c.signal()
+		c.Signal()
 		return nil, nil //nolint:nilnil // an answer without a body
 	}
 	said, e := read(c.body)
@@ -301,7 +301,7 @@ func (c *call) original(app, token string, remove bool) (any, *apiError) {
 		return nil, e
 	}
 	i.original = said.text
-	c.signal()
+	c.Signal()
 	return (&Message{ID: c.id(), Channel: i.channel, Author: BotID, Content: said.text, Flags: ephemeral}).json(false), nil
 }
 

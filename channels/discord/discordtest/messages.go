@@ -270,7 +270,7 @@ func (c *call) create(id string) (any, *apiError) {
 		ch.nonces[key] = nonce{m, now}
 	}
 	c.emit(ch, "MESSAGE_CREATE", m)
-	c.signal()
+	c.Signal()
 	return m.json(false), nil
 }
 
@@ -307,7 +307,7 @@ func (c *call) edit(id, message string) (any, *apiError) {
 	m.Edits++
 	m.Edited = c.opts.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00")
 	c.emit(ch, "MESSAGE_UPDATE", m)
-	c.signal()
+	c.Signal()
 	return m.json(false), nil
 }
 
@@ -390,7 +390,7 @@ func (c *call) sign(id string) *apiError {
 		return e
 	}
 	c.typing = append(c.typing, id)
-	c.signal()
+	c.Signal()
 	return nil
 }
 
@@ -431,7 +431,7 @@ func (c *call) setCommands() (any, *apiError) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.commands = string(c.raw)
-	c.signal()
+	c.Signal()
 	return []any{}, nil
 }
 

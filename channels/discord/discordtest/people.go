@@ -67,7 +67,7 @@ func (s *Server) Say(u User, channel, text string, extra map[string]any) string 
 	}
 	c.messages = append(c.messages, m)
 	s.emit(c, "MESSAGE_CREATE", m)
-	s.signal()
+	s.Signal()
 	return m.ID
 }
 
@@ -77,7 +77,7 @@ func (s *Server) Again(channel, id string) {
 	defer s.mu.Unlock()
 	c := s.must(channel)
 	s.emit(c, "MESSAGE_CREATE", c.find(id))
-	s.signal()
+	s.Signal()
 }
 
 // Change lets a person edit what they wrote; an empty text is Discord adding
@@ -92,7 +92,7 @@ func (s *Server) Change(channel, id, text string) {
 		m.Edited = stamp(s.id())
 	}
 	s.emit(c, "MESSAGE_UPDATE", m)
-	s.signal()
+	s.Signal()
 }
 
 func (s *Server) must(id string) *channel {

@@ -214,7 +214,7 @@ func (s *Server) record(c *call, status, code int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, Call{c.method, c.path, c.body, status, code, s.opts.Now()})
-	s.signal()
+	s.Signal()
 }
 
 // write answers, with the headers of a bucket.
@@ -330,7 +330,7 @@ func (s *Server) hold(by int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held += by
-	s.signal()
+	s.Signal()
 }
 
 // after answers in the fault's way, where it has one.

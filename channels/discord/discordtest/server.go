@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/parley-bot/parley/channels/platformtest"
 )
 
 // The bot's, unless Options say otherwise. The first part of a token is the
@@ -51,6 +53,8 @@ type Options struct {
 // Server is the platform with one bot in one guild. Its methods may be called
 // from many goroutines.
 type Server struct {
+	platformtest.Changes
+
 	opts Options
 	http *httptest.Server
 	key  ed25519.PrivateKey
@@ -61,7 +65,6 @@ type Server struct {
 	work   sync.WaitGroup
 
 	mu         sync.Mutex
-	changed    chan struct{} // closed and replaced at every change
 	calls      []Call
 	violations []string
 	faults     []Fault
@@ -103,7 +106,7 @@ func New(opts Options) *Server {
 		opts.Now = time.Now
 	}
 	s := &Server{
-		opts: opts, changed: make(chan struct{}), channels: map[string]*channel{}, interactions: map[string]*interaction{},
+		opts: opts, channels: map[string]*channel{}, interactions: map[string]*interaction{},
 		notices: map[string][]string{}, sessions: map[string]*session{}, sockets: map[*socket]bool{}, resumes: map[string]int{},
 		key: ed25519.NewKeyFromSeed([]byte(strings.Repeat("\x01", ed25519.SeedSize))),
 		out: &http.Client{Transport: &http.Transport{}, Timeout: 30 * time.Second},
@@ -155,13 +158,7 @@ func (s *Server) violatef(format string, args ...any) {
 // reportf is violatef with s.mu held.
 func (s *Server) reportf(format string, args ...any) {
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
-	s.signal()
-}
-
-// signal tells who waits that something changed; s.mu is held.
-func (s *Server) signal() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.Signal()
 }
 
 // Violations lists what a correct client never does.
@@ -194,24 +191,6 @@ func (s *Server) Calls(holding ...string) []Call {
 		}
 	}
 	return out
-}
-
-// Wait waits until cond holds; it is asked at every change. cond may call any
-// method of the server that reads.
-func (s *Server) Wait(ctx context.Context, cond func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if cond() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for the bot: %w", context.Cause(ctx))
-		}
-	}
 }
 
 // RevokeToken makes every later call fail with 401, and closes the gateway's

@@ -71,7 +71,7 @@ func (s *Server) drain(key string) {
 			s.hook.lastDate = s.opts.Now().Unix()
 		}
 		s.hook.answers = append(s.hook.answers, code)
-		s.signal()
+		s.Signal()
 		s.mu.Unlock()
 		if !done {
 			t := time.NewTimer(wait)

@@ -109,5 +109,5 @@ func (s *Server) hold(by int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held += by
-	s.signal()
+	s.Signal()
 }

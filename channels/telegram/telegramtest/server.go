@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/parley-bot/parley/channels/platformtest"
 )
 
 // Token is the bot's, unless Options say otherwise.
@@ -36,6 +38,8 @@ type Options struct {
 // Server is the platform with one bot. Its methods may be called from many
 // goroutines.
 type Server struct {
+	platformtest.Changes
+
 	opts Options
 	http *httptest.Server
 
@@ -44,7 +48,6 @@ type Server struct {
 	work   sync.WaitGroup
 
 	mu         sync.Mutex
-	changed    chan struct{} // closed and replaced at every change
 	calls      []Call
 	violations []string
 	faults     []Fault
@@ -83,7 +86,7 @@ func New(opts Options) *Server {
 		opts.Client = &http.Client{Transport: &http.Transport{}}
 	}
 	s := &Server{
-		opts: opts, changed: make(chan struct{}), chats: map[int64]*chat{}, messages: map[int64][]*Message{},
+		opts: opts, chats: map[int64]*chat{}, messages: map[int64][]*Message{},
 		presses: map[string]*pressed{}, commands: map[string]json.RawMessage{}, nextID: 1000, nextMsg: 100,
 	}
 	s.hook.queues = map[string][]pending{}
@@ -257,19 +260,13 @@ func (s *Server) record(c Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, c)
-	s.signal()
+	s.Signal()
 }
 
 func (s *Server) violatef(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
-}
-
-// signal tells who waits that something changed; s.mu is held.
-func (s *Server) signal() {
-	close(s.changed)
-	s.changed = make(chan struct{})
 }
 
 // Violations lists what a correct client never does: methods and parameters
@@ -296,24 +293,6 @@ func (s *Server) callsOf(only []string) []Call {
 		}
 	}
 	return out
-}
-
-// Wait waits until cond holds; it is asked at every change. cond may call any
-// method of the server that reads.
-func (s *Server) Wait(ctx context.Context, cond func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if cond() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for the bot: %w", context.Cause(ctx))
-		}
-	}
 }
 
 // WaitCalls waits for n calls of the method and returns the n-th, from 1.

@@ -57,7 +57,7 @@ func (s *Server) push(kind string, body map[string]any) int64 {
 	} else {
 		s.updates = append(s.updates, p)
 	}
-	s.signal()
+	s.Signal()
 	return p.id
 }
 
@@ -135,8 +135,8 @@ func (s *Server) getUpdates(ctx context.Context, params map[string]any) (any, *a
 	defer stop(nil)
 	s.poll = stop
 	s.polls++
-	s.signal()
-	defer func() { s.polls--; s.signal() }()
+	s.Signal()
+	defer func() { s.polls--; s.Signal() }()
 	limit, timeout := 100, time.Duration(0)
 	if n, ok := params["limit"].(int64); ok {
 		if n < 1 || n > 100 {
@@ -149,7 +149,7 @@ func (s *Server) getUpdates(ctx context.Context, params map[string]any) (any, *a
 	}
 	if off, ok := params["offset"].(int64); ok && off > 0 {
 		s.updates = slices.DeleteFunc(s.updates, func(p pending) bool { return p.id < off })
-		s.signal()
+		s.Signal()
 	}
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
@@ -161,7 +161,7 @@ func (s *Server) getUpdates(ctx context.Context, params map[string]any) (any, *a
 			}
 			return out, nil
 		}
-		changed := s.changed
+		changed := s.Next()
 		s.mu.Unlock()
 		select {
 		case <-changed:
