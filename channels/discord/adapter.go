@@ -46,8 +46,9 @@ type Adapter struct {
 	textless atomic.Bool // it was said that texts are missing
 
 	// Replaced by tests.
-	now  func() time.Time
-	wait func(ctx context.Context, d time.Duration) error
+	now       func() time.Time
+	wait      func(ctx context.Context, d time.Duration) error
+	handshake time.Duration
 }
 
 // New makes an adapter; it makes no call. An error tells what is wrong with
@@ -65,7 +66,7 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 		return nil, fmt.Errorf("discord: public key: %w", err)
 	}
 	a := &Adapter{
-		cfg: cfg, name: deps.Name, log: deps.Log, state: deps.Host.State(), key: key, now: time.Now, wait: channels.Rest,
+		cfg: cfg, name: deps.Name, log: deps.Log, state: deps.Host.State(), key: key, now: time.Now, wait: channels.Rest, handshake: handshakeTime,
 		dialer: &websocket.Dialer{HandshakeTimeout: handshakeTime, Proxy: http.ProxyFromEnvironment, ReadBufferSize: 16 << 10},
 	}
 	if a.rest, err = newClient(cfg, deps.Transport, func() time.Time { return a.now() }); err != nil {

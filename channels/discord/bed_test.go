@@ -362,6 +362,3 @@ func (d *dead) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (d *dead) CloseIdleConnections() { d.next.CloseIdleConnections() }
-
-// adapterConfig is what options set beside the platform's traits.
-type adapterConfig = discord.Config

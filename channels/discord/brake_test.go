@@ -191,7 +191,7 @@ func TestGateway_HeartbeatsAreAskedFor(t *testing.T) {
 func TestCommands_Refused(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{discord.ModeGateway, discord.ModeInteractions} {
-		b := newBed(t, func(c *adapterConfig, _ *discordtest.Options) { c.Mode = mode })
+		b := newBed(t, func(c *discord.Config, _ *discordtest.Options) { c.Mode = mode })
 		if mode == discord.ModeInteractions {
 			b.fake.UseEndpoint(b.serve())
 		} else {

@@ -11,5 +11,9 @@ func (a *Adapter) SetWait(fn func(ctx context.Context, d time.Duration) error) {
 // SetNow replaces the clock.
 func (a *Adapter) SetNow(fn func() time.Time) { a.now = fn }
 
+// SetHandshake replaces the time that Discord has for each step until events
+// come.
+func (a *Adapter) SetHandshake(d time.Duration) { a.handshake = d }
+
 // Nonce is what a key becomes.
 func Nonce(key string) string { return nonce(key) }

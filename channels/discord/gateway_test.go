@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/discord"
 	"github.com/parley-bot/parley/channels/discord/discordtest"
 )
 
@@ -17,7 +18,7 @@ import (
 // nothing is given up, and what was said meanwhile comes.
 func TestGateway_SilenceIsNoticed(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.Heartbeat = 250 * time.Millisecond })
+	b := newBed(t, func(_ *discord.Config, o *discordtest.Options) { o.Heartbeat = 250 * time.Millisecond })
 	stop := b.run()
 	for range 4 {
 		b.connected()
@@ -31,6 +32,31 @@ func TestGateway_SilenceIsNoticed(t *testing.T) {
 	}
 	if !b.logs.has("heartbeats are not acknowledged") {
 		t.Errorf("the reason wasn't told:\n%s", b.logs)
+	}
+}
+
+// TestGateway_ASilentBeginning: one that takes the connection and says nothing,
+// from the start or after the login, is left again.
+func TestGateway_ASilentBeginning(t *testing.T) {
+	t.Parallel()
+	for _, hello := range []bool{false, true} {
+		b := newBed(t)
+		b.SetHandshake(200 * time.Millisecond)
+		if hello {
+			b.fake.HoldLogins(true)
+		} else {
+			b.fake.SetSilent(true)
+		}
+		stop := b.run()
+		b.linked(0, "that nothing came", func(l channels.Link) bool {
+			return l.State == channels.LinkConnecting && strings.Contains(l.Detail, "i/o timeout")
+		})
+		b.fake.HoldLogins(false)
+		b.fake.SetSilent(false)
+		b.connected()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -273,9 +299,8 @@ func TestGateway_G1_AStopBeforeTheCommit(t *testing.T) {
 	b.sink.mu.Lock()
 	b.sink.hold = make(chan struct{})
 	b.sink.mu.Unlock()
-	first := b.fake.Say(ana, discordtest.TextID, "first", nil)
+	b.fake.Say(ana, discordtest.TextID, "first", nil)
 	b.fake.Say(ana, b.fake.AddChannel(""), "second", nil)
-	b.wait("x", func() bool { return true })
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +312,7 @@ func TestGateway_G1_AStopBeforeTheCommit(t *testing.T) {
 	texts := []string{b.next().Text, b.next().Text}
 	slices.Sort(texts)
 	if !slices.Equal(texts, []string{"first", "second"}) {
-		t.Errorf("%v came again (first is %s)", texts, first)
+		t.Errorf("%v came again", texts)
 	}
 }
 
@@ -301,7 +326,7 @@ func TestGateway_WhatOnlyAPersonCanMend(t *testing.T) {
 	}{
 		"token revoked": {then: func(b *bed) { b.fake.RevokeToken() }, want: "channels.dc.token"},
 		"intent off": {
-			set:  func(_ *adapterConfig, o *discordtest.Options) { o.NoContent = true },
+			set:  func(_ *discord.Config, o *discordtest.Options) { o.NoContent = true },
 			want: "Privileged Gateway Intents",
 		},
 		"intents of another API": {then: func(b *bed) { b.fake.Disconnect(4013) }, want: "Privileged Gateway Intents"},
@@ -337,7 +362,7 @@ func TestGateway_WhatOnlyAPersonCanMend(t *testing.T) {
 // minute, and Discord allows a thousand sessions a day.
 func TestGateway_RefusedIntentUsesUpNoSessions(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.NoContent = true })
+	b := newBed(t, func(_ *discord.Config, o *discordtest.Options) { o.NoContent = true })
 	for range 5 {
 		if err := b.ends(); err == nil || !strings.Contains(err.Error(), "message content intent") {
 			t.Fatalf("Run ended with %v", err)
@@ -370,7 +395,7 @@ func TestGateway_AnInvalidSessionIsWaitedFor(t *testing.T) {
 
 func TestGateway_NoSessionsLeftToday(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.Identifies = 1 })
+	b := newBed(t, func(_ *discord.Config, o *discordtest.Options) { o.Identifies = 1 })
 	stop := b.run()
 	b.connected()
 	if err := stop(); err != nil {
@@ -387,7 +412,7 @@ func TestGateway_NoSessionsLeftToday(t *testing.T) {
 func TestGateway_WithoutTheIntent(t *testing.T) {
 	t.Parallel()
 	no := false
-	b := newBed(t, func(c *adapterConfig, o *discordtest.Options) { c.MessageContent, o.NoContent = &no, true })
+	b := newBed(t, func(c *discord.Config, o *discordtest.Options) { c.MessageContent, o.NoContent = &no, true })
 	b.run()
 	b.connected()
 	b.fake.Say(ana, discordtest.TextID, "unheard", nil)
@@ -435,7 +460,7 @@ func TestGateway_G9_AStoreThatIsAway(t *testing.T) {
 	}
 }
 
-// TestGateway_ConcurrentChannels: one that waits for the core doesn't hold up
+// TestGateway_G2_ChannelsDontWaitForEachOther: one that waits for the core doesn't hold up
 // the presses of another.
 func TestGateway_G2_ChannelsDontWaitForEachOther(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,7 @@ func TestGateway_G1_G5_TwoHundredEndingsOfEachKind(t *testing.T) {
 	for name, end := range endings() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, func(_ *adapterConfig, o *discordtest.Options) { o.Identifies, o.Heartbeat = 100_000, end.beat })
+			b := newBed(t, func(_ *discord.Config, o *discordtest.Options) { o.Identifies, o.Heartbeat = 100_000, end.beat })
 			c := newCrowd(b)
 			stop := b.run()
 			b.connected()

@@ -187,7 +187,7 @@ func TestPress_ClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
 		for _, mode := range []string{discord.ModeGateway, discord.ModeInteractions} {
-			b := newBed(t, func(c *adapterConfig, o *discordtest.Options) {
+			b := newBed(t, func(c *discord.Config, o *discordtest.Options) {
 				now := o.Now
 				c.Mode, o.Now = mode, func() time.Time { return now().Add(skew) }
 			})

@@ -152,7 +152,7 @@ func (s *socket) next(within time.Duration) (received, error) {
 
 // read says hello, logs in and takes what comes.
 func (s *socket) read(ctx context.Context, login frame) error {
-	f, err := s.next(handshakeTime)
+	f, err := s.next(s.handshake)
 	if err != nil {
 		return err
 	}
@@ -172,9 +172,9 @@ func (s *socket) read(ctx context.Context, login frame) error {
 	defer cancel()
 	beats.Go(func() { s.beat(ctx, interval) })
 	for {
-		within := max(2*interval, handshakeTime)
+		within := max(2*interval, s.handshake)
 		if !s.opened {
-			within = handshakeTime
+			within = s.handshake
 		}
 		f, err := s.next(within)
 		if err != nil {

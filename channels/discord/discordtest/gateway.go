@@ -209,10 +209,14 @@ func (c *socket) take(op int, d json.RawMessage) (code int, text string) {
 		if c.session == nil {
 			return 4003, "Not authenticated."
 		}
-	case opIdentify:
-		return c.identify(d)
-	case opResume:
-		return c.resume(d)
+	case opIdentify, opResume:
+		switch {
+		case c.noLogins: // nothing comes of it
+		case op == opIdentify:
+			return c.identify(d)
+		default:
+			return c.resume(d)
+		}
 	default:
 		c.reportf("the gateway got operation %d", op)
 		return 4001, "Unknown opcode."

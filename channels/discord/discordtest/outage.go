@@ -43,6 +43,13 @@ func (s *Server) SetSilent(silent bool) {
 	}
 }
 
+// HoldLogins leaves logins unanswered while it is true.
+func (s *Server) HoldLogins(hold bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noLogins = hold
+}
+
 // Silence lets every connection be, and sends nothing on it any more, not
 // even acknowledgements of heartbeats.
 func (s *Server) Silence() {

@@ -85,6 +85,7 @@ type Server struct {
 	postpone   int // resumes that will be told to come again
 	away       bool
 	silent     bool // so are new connections
+	noLogins   bool // logins aren't answered
 	noGuild    bool // the guild isn't told of
 	identifies []time.Time
 	resumes    map[string]int // by the path that was called
