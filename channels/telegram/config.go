@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,6 +48,11 @@ type Config struct {
 	// Pace says whether sends keep within what Telegram advises: on, off,
 	// or auto, the default, which is on at DefaultAPIURL only.
 	Pace string `yaml:"pace" config:"oneof=auto|on|off"`
+}
+
+// Defaults is the configuration with nothing set.
+func Defaults() Config {
+	return Config{Mode: ModePolling, APIURL: DefaultAPIURL, MaxConnections: 40, Pace: PaceAuto}
 }
 
 // Deps is what the program gives an adapter.
@@ -126,21 +132,15 @@ func only(s, more string) bool {
 	return true
 }
 
+// complete takes the default of what isn't set, and decides what is auto.
 func (c *Config) complete() {
-	if c.Mode == "" {
-		c.Mode = ModePolling
-	}
-	if c.APIURL == "" {
-		c.APIURL = DefaultAPIURL
-	}
-	c.APIURL = strings.TrimRight(c.APIURL, "/")
-	if c.Pace == "" || c.Pace == PaceAuto {
+	d := Defaults()
+	c.Mode, c.Pace, c.MaxConnections = cmp.Or(c.Mode, d.Mode), cmp.Or(c.Pace, d.Pace), cmp.Or(c.MaxConnections, d.MaxConnections)
+	c.APIURL = strings.TrimRight(cmp.Or(c.APIURL, d.APIURL), "/")
+	if c.Pace == PaceAuto {
 		c.Pace = PaceOff
 		if c.APIURL == DefaultAPIURL {
 			c.Pace = PaceOn
 		}
-	}
-	if c.MaxConnections == 0 {
-		c.MaxConnections = 40
 	}
 }
