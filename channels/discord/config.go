@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
@@ -44,6 +45,12 @@ type Config struct {
 	APIURL string `yaml:"api_url"`
 	// GatewayURL is where the gateway is; by default the API tells.
 	GatewayURL string `yaml:"gateway_url"`
+}
+
+// Defaults is the configuration with nothing set.
+func Defaults() Config {
+	yes := true
+	return Config{Mode: ModeGateway, MessageContent: &yes, APIURL: DefaultAPIURL}
 }
 
 // Deps is what the program gives an adapter.
@@ -114,18 +121,11 @@ func address(key, value, such string, schemes ...string) error {
 	return nil
 }
 
+// complete takes the default of what isn't set.
 func (c *Config) complete() {
-	if c.Mode == "" {
-		c.Mode = ModeGateway
-	}
-	if c.MessageContent == nil {
-		yes := true
-		c.MessageContent = &yes
-	}
-	if c.APIURL == "" {
-		c.APIURL = DefaultAPIURL
-	}
-	c.APIURL = strings.TrimRight(c.APIURL, "/")
+	d := Defaults()
+	c.Mode, c.MessageContent = cmp.Or(c.Mode, d.Mode), cmp.Or(c.MessageContent, d.MessageContent)
+	c.APIURL = strings.TrimRight(cmp.Or(c.APIURL, d.APIURL), "/")
 	if u, err := url.Parse(c.APIURL); err == nil && u.Path == "" {
 		c.APIURL += "/api"
 	}

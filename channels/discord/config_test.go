@@ -2,10 +2,6 @@ package discord_test
 
 import (
 	"log/slog"
-	"os"
-	"reflect"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -52,23 +48,7 @@ func TestConfig_WhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestDocs_EveryKeyIsDescribed(t *testing.T) {
+func TestDocs_HaveEveryKey(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/discord.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var described, keys []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(string(text), -1) {
-		described = append(described, m[1])
-	}
-	for f := range reflect.TypeFor[discord.Config]().Fields() {
-		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		keys = append(keys, key)
-	}
-	slices.Sort(described)
-	slices.Sort(keys)
-	if !slices.Equal(described, keys) {
-		t.Errorf("described %v, in Config %v", described, keys)
-	}
+	channeltest.Documented(t, "../../docs/discord.md", discord.Defaults())
 }
