@@ -49,6 +49,9 @@ type Adapter struct {
 	now      func() time.Time
 	rest     func(ctx context.Context, d time.Duration) error
 	readTime time.Duration
+	// codeTimes is how long the first code of a connection is good, and each
+	// other.
+	codeTimes [2]time.Duration
 }
 
 // New makes an adapter; it makes no call and opens nothing.
@@ -57,7 +60,7 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 		return nil, errors.New("whatsappweb: Host, Log, Open and InUse are required")
 	}
 	a := &Adapter{
-		cfg: cfg, deps: deps, log: deps.Log, state: deps.Host.State(), now: time.Now, rest: channels.Rest, readTime: readTime,
+		cfg: cfg, deps: deps, log: deps.Log, state: deps.Host.State(), now: time.Now, rest: channels.Rest, readTime: readTime, codeTimes: [2]time.Duration{firstCodeTime, codeTime},
 		link:     channels.Link{State: channels.LinkConnecting, Detail: "not started"},
 		deciding: make(chan struct{}, 1),
 	}
@@ -121,6 +124,9 @@ func (a *Adapter) client(d device, received func(stanza string)) *whatsmeow.Clie
 	}
 	cli.ManualHistorySyncDownload = true // of no use here, and large
 	cli.GetMessageForRetry = a.sent.forRetry
+	// The SDK calls it without a look whether there is one, where nobody can
+	// recover.
+	cli.RefreshCAT = func(context.Context) error { return errCAT }
 	cli.GetClientPayload = d.payload(a.cfg.DeviceName)
 	cli.SetForceActiveDeliveryReceipts(true)
 	if t := a.deps.Transport; t != nil {

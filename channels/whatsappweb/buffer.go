@@ -34,3 +34,10 @@ func (b buffer) DoDecryptionTxn(ctx context.Context, fn func(context.Context) er
 	defer func() { <-b.deciding }()
 	return b.EventBuffer.DoDecryptionTxn(ctx, fn)
 }
+
+// ClearBufferedEventPlaintext notes that a message was taken. That the
+// connection has ended since must not keep it from that, or it is given to the
+// core again.
+func (b buffer) ClearBufferedEventPlaintext(ctx context.Context, hash [32]byte) error {
+	return b.EventBuffer.ClearBufferedEventPlaintext(context.WithoutCancel(ctx), hash)
+}

@@ -16,8 +16,8 @@ type Config struct {
 	// DeviceName is how the bot is called in the phone's list of linked
 	// devices. It counts when the device is linked. The default is parley.
 	DeviceName string `yaml:"device_name"`
-	// MarkRead marks a message as read when the bot begins to answer it. The
-	// default is true.
+	// MarkRead marks what was written in a chat as read when the bot begins to
+	// answer. The default is true.
 	MarkRead bool `yaml:"mark_read"`
 }
 

@@ -5,6 +5,7 @@ package whatsappweb_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -173,6 +174,27 @@ func TestSession_States(t *testing.T) {
 				t.Errorf("a message is %v, want one to try again", err)
 			}
 		})
+	}
+}
+
+// A login that is refused for another reason than those is tried again, and
+// the reason is told.
+func TestSession_RefusedOtherwise(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.skipRests()
+	for _, code := range []int{400, 413, 500, 503} {
+		b.fake.Refuse(code, 0, 0)
+	}
+	b.run().up(1)
+	b.sink.mu.Lock()
+	defer b.sink.mu.Unlock()
+	for _, code := range []string{"400", "413", "500", "503"} {
+		if !slices.ContainsFunc(b.sink.links, func(l channels.Link) bool {
+			return l.State == channels.LinkConnecting && strings.Contains(l.Detail, "refused the login") && strings.Contains(l.Detail, code)
+		}) {
+			t.Errorf("%s was never told: %v", code, b.sink.links)
+		}
 	}
 }
 

@@ -22,6 +22,10 @@ const (
 	banWait = time.Hour
 )
 
+// errCAT is for a login that is refused for the lack of a token that belongs to
+// accounts of Messenger.
+var errCAT = errors.New("413 or 414: it wants a token that a linked device doesn't have")
+
 // verdict tells what an event of the SDK means for the connection; over is
 // false for those that don't end it.
 func verdict(evt any, now time.Time) (e ending, over bool) {
@@ -61,6 +65,8 @@ func verdict(evt any, now time.Time) (e ending, over bool) {
 		e = state(channels.LinkOutdated, "WhatsApp refuses this version of its client: parley needs an update")
 		e.wait = outdatedWait
 		return e, true
+	case *events.CATRefreshError:
+		return state(channels.LinkConnecting, "the server refused the login (%s)", v.Error), true
 	case *events.ConnectFailure:
 		return state(channels.LinkConnecting, "the server refused the login (%s)", v.Reason), true
 	}

@@ -23,3 +23,8 @@ func ReceiveWhile(taking time.Duration, sink channels.Sink) {
 	}
 	c.received(`<iq type="result"/>`)
 }
+
+// SetCodeTimes replaces how long codes are good.
+func (a *Adapter) SetCodeTimes(first, others time.Duration) {
+	a.codeTimes = [2]time.Duration{first, others}
+}

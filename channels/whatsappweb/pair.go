@@ -181,7 +181,7 @@ func (a *Adapter) offer(ctx context.Context, d device, phone string, show func(c
 			if len(codes) == 0 && phone == "" {
 				return true, nil
 			}
-			turn(codeTime)
+			turn(a.codeTimes[1])
 		case evt := <-ch:
 			switch e := evt.(type) {
 			case *events.QR:
@@ -193,13 +193,13 @@ func (a *Adapter) offer(ctx context.Context, d device, phone string, show func(c
 					}
 					show(code)
 				}
-				turn(firstCodeTime)
+				turn(a.codeTimes[0])
 			case *events.PairError:
 				return false, fmt.Errorf("pairing: %w", e.Error)
 			case *events.PairSuccess:
 				// The server now ends the stream, and wants the device to
 				// connect as what it is.
-				next.Reset(codeTime)
+				next.Reset(loginTime)
 				codes, phone = nil, ""
 			default:
 				if v, over := verdict(evt, a.now()); over {

@@ -5,11 +5,14 @@ package whatsappweb_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/channels/whatsappweb"
+	"github.com/parley-bot/parley/channels/whatsappweb/whatsappwebtest"
 )
 
 // pairing scans each code that is shown, from the n-th on.
@@ -93,6 +96,36 @@ func TestPair_TypedCode(t *testing.T) {
 		if err := a.Pair(t.Context(), phone, nil); err == nil || !strings.Contains(err.Error(), "international") {
 			t.Errorf("phone %q: %v", phone, err)
 		}
+	}
+}
+
+// TestPair_CodesRunOut: a code that nobody scans is followed by the next, and
+// those of one connection by those of another; one that has run out is of no
+// use.
+func TestPair_CodesRunOut(t *testing.T) {
+	t.Parallel()
+	b := bare(t)
+	a := b.adapter(whatsappweb.Defaults())
+	a.SetCodeTimes(5*time.Millisecond, time.Millisecond)
+	var shown []string
+	err := a.Pair(t.Context(), "", func(code string) {
+		shown = append(shown, code)
+		switch len(shown) {
+		case whatsappwebtest.Refs + 1:
+			if err := b.fake.Scan(shown[0]); err == nil {
+				t.Error("a code of a connection that is over was good")
+			}
+		case whatsappwebtest.Refs + 2:
+			if err := b.fake.Scan(code); err != nil {
+				t.Errorf("scanning: %v", err)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := slices.Compact(slices.Sorted(slices.Values(shown))); len(all) != len(shown) {
+		t.Errorf("of %d codes %d are different", len(shown), len(all))
 	}
 }
 

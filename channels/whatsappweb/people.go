@@ -38,10 +38,20 @@ type sight struct {
 	addr types.JID // what it was written from
 	id   types.MessageID
 	from types.JID
-	// marked is set once it was marked as read.
-	marked bool
-	at     time.Time
+	at   time.Time
+	// unread are the newest messages that aren't marked as read, of all
+	// senders, oldest first.
+	unread []unread
 }
+
+// unread is a message that isn't marked as read.
+type unread struct {
+	addr, from types.JID
+	id         types.MessageID
+}
+
+// unreadMost is how many are kept in memory of a chat.
+const unreadMost = 64
 
 // peopleMost bounds what is kept in memory; beyond it all is forgotten.
 const peopleMost = 20_000
@@ -135,12 +145,16 @@ func (p *people) name(lid string, id channels.ChatID) {
 func (p *people) saw(chat channels.ChatID, s sight) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if old, ok := p.seen[chat]; ok && old.at.After(s.at) {
-		return
+	old, ok := p.seen[chat]
+	list := append(old.unread, unread{s.addr, s.from, s.id})
+	list = list[max(0, len(list)-unreadMost):]
+	if ok && old.at.After(s.at) {
+		s = old
 	}
 	if len(p.seen) >= peopleMost {
 		clear(p.seen)
 	}
+	s.unread = list
 	p.seen[chat] = s
 }
 
@@ -226,16 +240,15 @@ func digits(s string) bool {
 	return s != ""
 }
 
-// read tells whether the chat's newest message isn't marked as read yet, and
-// notes that it is.
-func (p *people) read(chat channels.ChatID, id types.MessageID) bool {
+// read returns what isn't marked as read in a chat, and notes that it is.
+func (p *people) read(chat channels.ChatID) []unread {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s, ok := p.seen[chat]
-	if !ok || s.id != id || s.marked {
-		return false
+	s := p.seen[chat]
+	list := s.unread
+	if len(list) > 0 {
+		s.unread = nil
+		p.seen[chat] = s
 	}
-	s.marked = true
-	p.seen[chat] = s
-	return true
+	return list
 }

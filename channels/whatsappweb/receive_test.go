@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.mau.fi/whatsmeow/proto/waE2E"
+	"go.mau.fi/whatsmeow/types"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/parley-bot/parley/channels"
@@ -89,7 +90,16 @@ func TestReceive_Ignored(t *testing.T) {
 		"a reaction":            b.ana.Send("R1", &waE2E.Message{ReactionMessage: &waE2E.ReactionMessage{Text: new("👍")}}, whatsappwebtest.Said{}),
 		"a deletion":            b.ana.Send("D1", key(&waE2E.ProtocolMessage{Type: waE2E.ProtocolMessage_REVOKE.Enum()}), whatsappwebtest.Said{}),
 		"history":               b.ana.Send("H1", key(&waE2E.ProtocolMessage{Type: waE2E.ProtocolMessage_HISTORY_SYNC_NOTIFICATION.Enum(), HistorySyncNotification: &waE2E.HistorySyncNotification{}}), whatsappwebtest.Said{}),
-		"keys of a group":       b.ana.Send("K1", &waE2E.Message{SenderKeyDistributionMessage: &waE2E.SenderKeyDistributionMessage{GroupID: new("1@g.us")}}, whatsappwebtest.Said{Group: "120363000000000001"}),
+		"a vote":                b.ana.Send("V1", &waE2E.Message{PollUpdateMessage: &waE2E.PollUpdateMessage{}}, whatsappwebtest.Said{}),
+		"a pin":                 b.ana.Send("V2", &waE2E.Message{PinInChatMessage: &waE2E.PinInChatMessage{}}, whatsappwebtest.Said{}),
+		"a timer":               b.ana.Send("V3", key(&waE2E.ProtocolMessage{Type: waE2E.ProtocolMessage_EPHEMERAL_SETTING.Enum()}), whatsappwebtest.Said{}),
+		"a broadcast list":      b.ana.Send("B1", &waE2E.Message{Conversation: new("to all")}, whatsappwebtest.Said{Attrs: map[string]any{"from": types.NewJID("1700000000", types.BroadcastServer), "participant": b.ana.Hidden()}}),
+		"a channel":             b.fake.Newsletter("N1", "news"),
+		"the owner in a group":  b.fake.OwnerSaysIn("O2", b.fake.Group("120363000000000001", b.ana), "I am the owner"),
+		"the phone's history": b.fake.OwnerTells("O3", &waE2E.ProtocolMessage{
+			Type: waE2E.ProtocolMessage_HISTORY_SYNC_NOTIFICATION.Enum(), HistorySyncNotification: &waE2E.HistorySyncNotification{},
+		}),
+		"keys of a group": b.ana.Send("K1", &waE2E.Message{SenderKeyDistributionMessage: &waE2E.SenderKeyDistributionMessage{GroupID: new("1@g.us")}}, whatsappwebtest.Said{Group: "120363000000000001"}),
 	} {
 		if !st.Acked() {
 			t.Errorf("%s wasn't acknowledged", name)
@@ -118,6 +128,13 @@ func TestReceive_Kinds(t *testing.T) {
 		{&waE2E.Message{LocationMessage: &waE2E.LocationMessage{Name: new("shop")}}, channels.Inbound{Media: []channels.Media{{Type: "location", Name: "shop"}}}},
 		{&waE2E.Message{ContactMessage: &waE2E.ContactMessage{DisplayName: new("Bo")}}, channels.Inbound{Media: []channels.Media{{Type: "contact", Name: "Bo"}}}},
 		{&waE2E.Message{PollCreationMessageV3: &waE2E.PollCreationMessage{}}, channels.Inbound{Media: []channels.Media{{Type: "other"}}}},
+		{&waE2E.Message{ViewOnceMessageV2: &waE2E.FutureProofMessage{Message: &waE2E.Message{ImageMessage: &waE2E.ImageMessage{Caption: new("once")}}}}, channels.Inbound{Text: "once", Media: []channels.Media{{Type: "image"}}}},
+		{&waE2E.Message{DocumentWithCaptionMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{Caption: new("the list"), FileName: new("a.pdf")}}}}, channels.Inbound{Text: "the list", Media: []channels.Media{{Type: "document", Name: "a.pdf"}}}},
+		{&waE2E.Message{ContactsArrayMessage: &waE2E.ContactsArrayMessage{DisplayName: new("2 contacts")}}, channels.Inbound{Media: []channels.Media{{Type: "contact", Name: "2 contacts"}}}},
+		{&waE2E.Message{LiveLocationMessage: &waE2E.LiveLocationMessage{}}, channels.Inbound{Media: []channels.Media{{Type: "location"}}}},
+		{&waE2E.Message{ButtonsResponseMessage: &waE2E.ButtonsResponseMessage{Response: &waE2E.ButtonsResponseMessage_SelectedDisplayText{SelectedDisplayText: "Yes"}}}, channels.Inbound{Text: "Yes"}},
+		{&waE2E.Message{ListResponseMessage: &waE2E.ListResponseMessage{Title: new("Rolls")}}, channels.Inbound{Text: "Rolls"}},
+		{&waE2E.Message{TemplateButtonReplyMessage: &waE2E.TemplateButtonReplyMessage{SelectedDisplayText: new("No")}}, channels.Inbound{Text: "No"}},
 		{&waE2E.Message{EphemeralMessage: &waE2E.FutureProofMessage{Message: &waE2E.Message{Conversation: new("gone soon")}}}, channels.Inbound{Text: "gone soon"}},
 	} {
 		b.ana.Send("K"+string(rune('a'+i)), tc.m, whatsappwebtest.Said{})
@@ -126,6 +143,37 @@ func TestReceive_Kinds(t *testing.T) {
 			t.Errorf("received %+v, want %+v", got, tc.want)
 		}
 	}
+}
+
+// TestReceive_AckedOnceTaken: a message is acknowledged when the core has it,
+// and not before.
+func TestReceive_AckedOnceTaken_G1(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.sink.gate, b.sink.entered = make(chan struct{}), make(chan struct{}, 1)
+	b.run().up(1)
+	st := b.ana.Say("M1", "hello")
+	<-b.sink.entered
+	if st.Done() {
+		t.Error("acknowledged while it was being taken")
+	}
+	close(b.sink.gate)
+	if !st.WaitAcked() {
+		t.Error("taken, and never acknowledged")
+	}
+}
+
+// What the bot can't decrypt it asks for, and takes when it comes again.
+func TestReceive_AskedForAgain(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	b.ana.Say("M1", "before").WaitAcked()
+	b.ana.Garbled("M2", "hello")
+	if in := b.heard(2); in.Text != "hello" || in.ID != "M2" {
+		t.Errorf("received %+v", in)
+	}
+	b.send("the answer", "k1") // in the new session
+	b.sees(b.ana, "the answer")
 }
 
 func TestReceive_Edit(t *testing.T) {
@@ -208,7 +256,13 @@ func TestReceive_Receipts(t *testing.T) {
 	if !b.sink.wait(func() bool { return len(b.sink.updates) == 2 }) {
 		t.Fatal("no reports")
 	}
-	for i, want := range []channels.DeliveryState{channels.Delivered, channels.Read} {
+	if !b.ana.Receives(string(r.ID), "retry").Acked() || !b.ana.Receives(string(r.ID), "played").Acked() {
+		t.Error("a receipt wasn't acknowledged")
+	}
+	if !b.sink.wait(func() bool { return len(b.sink.updates) == 3 }) {
+		t.Fatal("no report of the third") // and none of what the phone asks for
+	}
+	for i, want := range []channels.DeliveryState{channels.Delivered, channels.Read, channels.Read} {
 		if u := b.sink.updates[i]; u.State != want || u.ID != r.ID || u.Chat.ID != "15551110001" {
 			t.Errorf("report %+v", u)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,8 +83,26 @@ func (a *Adapter) quote(part channels.Part) *waE2E.ContextInfo {
 	}
 }
 
-// Typing shows the sign of writing, or takes it away, and marks the chat's
-// newest message as read.
+// markRead marks messages as read, those of one sender at a time.
+func (a *Adapter) markRead(ctx context.Context, cli *whatsmeow.Client, list []unread) error {
+	var errs []error
+	for len(list) > 0 {
+		first := list[0]
+		var ids []types.MessageID
+		list = slices.DeleteFunc(list, func(u unread) bool {
+			same := u.addr == first.addr && u.from == first.from
+			if same {
+				ids = append(ids, u.id)
+			}
+			return same
+		})
+		errs = append(errs, cli.MarkRead(ctx, ids, a.now(), first.addr, first.from))
+	}
+	return errors.Join(errs...)
+}
+
+// Typing shows the sign of writing, or takes it away, and marks what was
+// written in the chat until now as read.
 func (a *Adapter) Typing(ctx context.Context, chat channels.Chat, until time.Time) {
 	c := a.conn.Load()
 	to, err := a.people.address(chat.ID)
@@ -95,8 +114,8 @@ func (a *Adapter) Typing(ctx context.Context, chat channels.Chat, until time.Tim
 		presence = types.ChatPresencePaused
 	}
 	var errs []error
-	if s, ok := a.people.last(chat.ID); ok && a.cfg.MarkRead && !until.IsZero() && a.people.read(chat.ID, s.id) {
-		errs = append(errs, c.cli.MarkRead(ctx, []types.MessageID{s.id}, a.now(), s.addr, s.from))
+	if a.cfg.MarkRead && !until.IsZero() {
+		errs = append(errs, a.markRead(ctx, c.cli, a.people.read(chat.ID)))
 	}
 	if to, err = hidden(ctx, c.cli, to, false); err == nil {
 		err = c.cli.SendChatPresence(ctx, to, presence, types.ChatPresenceMediaText)

@@ -73,11 +73,13 @@ func TestSend_EditAndReply(t *testing.T) {
 func TestTyping(t *testing.T) {
 	t.Parallel()
 	b := newBed(t).run().up(1)
+	b.ana.Say("M0", "hey").Acked()
 	b.ana.Say("M1", "hi").Acked()
+	b.heard(2)
 	b.Typing(t.Context(), chatOf(b.ana), time.Now().Add(10*time.Second))
 	b.Typing(t.Context(), chatOf(b.ana), time.Now().Add(10*time.Second))
 	b.Typing(t.Context(), chatOf(b.ana), time.Time{})
-	for _, want := range []string{"available", "read:M1", "composing:" + b.ana.LID, "paused:" + b.ana.LID} {
+	for _, want := range []string{"available", "read:M0", "read:M1", "composing:" + b.ana.LID, "paused:" + b.ana.LID} {
 		if !b.fake.WaitPresence(want) {
 			t.Errorf("%s never came: %q", want, b.fake.Presence())
 		}
@@ -90,6 +92,12 @@ func TestTyping(t *testing.T) {
 	}
 	if reads != 1 {
 		t.Errorf("marked as read %d times", reads)
+	}
+	if err := b.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if !b.fake.WaitPresence("unavailable") {
+		t.Errorf("it never took leave: %q", b.fake.Presence())
 	}
 }
 

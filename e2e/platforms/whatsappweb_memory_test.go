@@ -122,7 +122,8 @@ func memory(b *testing.B) {
 }
 
 func drain(s *bufio.Scanner) error {
-	for s.Scan() { //nolint:revive // what is said at the end isn't wanted
+	for s.Scan() {
+		continue // what is said at the end isn't wanted
 	}
 	return s.Err()
 }
@@ -140,7 +141,7 @@ func serveFor(in io.Reader, out io.Writer) error {
 		return err
 	}
 	built, err := app.Build(ctx, cfg, app.Options{
-		Version: "test", Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), GiveBack: true,
+		Version: "test", Log: slog.New(slog.DiscardHandler), GiveBack: true,
 		Transport: whatsappwebtest.TransportTo(os.Getenv(envServer)),
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"go.mau.fi/whatsmeow/proto/waCommon"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/types"
+	"google.golang.org/protobuf/proto"
 )
 
 // Person is somebody with a phone.
@@ -91,6 +92,13 @@ func (p *Person) Send(id string, m *waE2E.Message, how Said) *Stanza {
 
 // write encrypts a message for the bot and delivers it.
 func (s *Server) write(by *ends, id, name string, attrs waBinary.Attrs, m *waE2E.Message, how Said) *Stanza {
+	st := s.sealed(by, id, name, attrs, m, how)
+	s.deliver(st)
+	return st
+}
+
+// sealed encrypts one.
+func (s *Server) sealed(by *ends, id, name string, attrs waBinary.Attrs, m *waE2E.Message, how Said) *Stanza {
 	var d *Device
 	if !s.wait(func() bool { d = s.device; return d != nil }) {
 		panic("whatsappwebtest: no device is linked")
@@ -108,9 +116,7 @@ func (s *Server) write(by *ends, id, name string, attrs waBinary.Attrs, m *waE2E
 	}
 	attrs["id"], attrs["t"], attrs["notify"], attrs["type"] = id, strconv.FormatInt(at.Unix(), 10), name, "text"
 	maps.Copy(attrs, how.Attrs)
-	st := &Stanza{s: s, id: id, device: d, node: waBinary.Node{Tag: "message", Attrs: attrs, Content: enc}}
-	s.deliver(st)
-	return st
+	return &Stanza{s: s, id: id, device: d, node: waBinary.Node{Tag: "message", Attrs: attrs, Content: enc}}
 }
 
 // envelope encrypts a message as is usual where it is written.
@@ -124,6 +130,38 @@ func (e *ends) envelope(to *Device, chat any, m *waE2E.Message) ([]waBinary.Node
 
 // Again delivers a message once more, the same ciphertext.
 func (st *Stanza) Again() { st.s.again(st) }
+
+// Garbled writes a text that the bot can't decrypt. When it asks for it again
+// the person's phone begins a new session and sends it properly.
+func (p *Person) Garbled(id, text string) *Stanza {
+	m := &waE2E.Message{Conversation: new(text)}
+	st := p.s.sealed(p.ends, id, p.Name, waBinary.Attrs{"from": p.Hidden(), "sender_pn": p.PN()}, m, Said{})
+	enc := st.node.GetChildren()
+	raw, _ := enc[0].Content.([]byte)
+	raw[len(raw)-1]++
+	st.again = func() {
+		p.ends.forget()
+		p.Send(id, m, Said{})
+	}
+	p.s.deliver(st)
+	return st
+}
+
+// Newsletter is a post in a channel that the account follows.
+func (s *Server) Newsletter(id, text string) *Stanza {
+	raw, err := proto.Marshal(&waE2E.Message{Conversation: new(text)})
+	if err != nil {
+		panic(err) // it is a text
+	}
+	st := &Stanza{s: s, id: id, node: waBinary.Node{
+		Tag: "message", Attrs: waBinary.Attrs{
+			"from": types.NewJID("120363999999999999", types.NewsletterServer), "id": id, "t": strconv.FormatInt(time.Now().Unix(), 10), "type": "text", "server_id": "7",
+		},
+		Content: []waBinary.Node{{Tag: "plaintext", Content: raw}},
+	}}
+	s.deliver(st)
+	return st
+}
 
 // Repeat writes the same message once more: the same id, encrypted anew.
 func (p *Person) Repeat(id, text string) *Stanza { return p.Say(id, text) }
@@ -157,6 +195,18 @@ func (s *Server) OwnerSays(id string, to *Person, text string) *Stanza {
 		&waE2E.Message{DeviceSentMessage: &waE2E.DeviceSentMessage{
 			DestinationJID: new(to.PN().String()), Message: &waE2E.Message{Conversation: new(text)},
 		}}, Said{})
+}
+
+// OwnerSaysIn is the account's own phone, writing in a group.
+func (s *Server) OwnerSaysIn(id string, g *Group, text string) *Stanza {
+	return s.write(s.owner, id, "Owner", waBinary.Attrs{"from": g.JID(), "participant": s.lid(), "participant_pn": s.jid(), "addressing_mode": "lid"},
+		&waE2E.Message{Conversation: new(text)}, Said{})
+}
+
+// OwnerTells is the account's own phone, telling its other devices something
+// that isn't shown, such as keys or where the history is.
+func (s *Server) OwnerTells(id string, m *waE2E.ProtocolMessage) *Stanza {
+	return s.write(s.owner, id, "Owner", waBinary.Attrs{"from": s.jid(), "category": "peer"}, &waE2E.Message{ProtocolMessage: m}, Said{})
 }
 
 // Posts is a status that the person shows to everybody.

@@ -54,9 +54,10 @@ type Stanza struct {
 	node     waBinary.Node
 	device   *Device // that can read it; nil is each
 	done     bool
-	forsaken bool  // its device was unlinked
-	raw      bool  // no encrypted message: the bot is right to ask for it again
-	conn     *conn // that it was delivered on last
+	forsaken bool   // its device was unlinked
+	again    func() // the phone's answer where the bot can't decrypt it
+	raw      bool   // no encrypted message: the bot is right to ask for it again
+	conn     *conn  // that it was delivered on last
 	times    int
 }
 
@@ -113,6 +114,13 @@ func (st *Stanza) Acked() bool {
 
 // WaitAcked waits until the bot has acknowledged it, on whichever connection.
 func (st *Stanza) WaitAcked() bool { return st.s.wait(func() bool { return st.done }) }
+
+// Done tells whether it was acknowledged.
+func (st *Stanza) Done() bool {
+	st.s.mu.Lock()
+	defer st.s.mu.Unlock()
+	return st.done
+}
 
 // Forsaken tells whether the device that it was encrypted for was unlinked
 // before it was acknowledged: nobody delivers it any more.
@@ -171,21 +179,42 @@ func (c *conn) receipt(n *waBinary.Node) {
 	switch kind {
 	case "", "sender", "peer_msg", "inactive":
 		s.settle(id, "message", "a receipt")
+	case "hist_sync": // the owner's phone is told that its history came
 	case "read", "read-self":
-		s.shows("read:" + id)
+		c.read(n, id)
 	case "retry":
 		s.mu.Lock()
 		raw := false
+		var again func()
 		for _, st := range s.queue {
 			raw = raw || st.id == id && st.raw
+			if st.id == id && st.again != nil {
+				raw, again, st.again = true, st.again, nil
+			}
 		}
 		if !raw {
 			s.wrong = append(s.wrong, "the bot can't decrypt "+id)
 		}
 		s.note()
 		s.mu.Unlock()
+		if again != nil {
+			go again()
+		}
 	default:
 		s.wrongf("a receipt of type %q", kind)
+	}
+}
+
+// read notes what was marked as read.
+func (c *conn) read(n *waBinary.Node, id string) {
+	to, _ := n.Attrs["to"].(types.JID)
+	if to.Server == types.GroupServer && n.Attrs["participant"] == nil {
+		c.s.wrongf("%s is marked as read in a group, and not whose it is", id)
+	}
+	c.s.shows("read:" + id)
+	list := n.GetChildByTag("list")
+	for _, item := range list.GetChildren() {
+		c.s.shows(fmt.Sprint("read:", item.Attrs["id"]))
 	}
 }
 
@@ -266,6 +295,10 @@ func (c *conn) open(n *waBinary.Node, id string, to types.JID, retry bool) error
 	s := c.s
 	if to.Server == types.GroupServer {
 		return c.groupMessage(n, id, to)
+	}
+	if n.Attrs["category"] == "peer" { // for the owner's phone alone
+		_, err := s.owner.decrypt(c.device, n.GetChildByTag("enc"))
+		return err
 	}
 	p := s.person(to)
 	if p == nil || to.Device != 0 {
