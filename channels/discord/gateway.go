@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,16 +32,21 @@ const (
 	// maxResumes is how often a session is resumed in vain, while Discord says
 	// that it could be.
 	maxResumes = 5
-	// identifyEvery is the least time between two sessions that begin.
-	identifyEvery = 5 * time.Second
+	// identifyEvery is the least time between two sessions that begin; after
+	// as many as many in an hour it is identifyRarely. Discord allows a
+	// thousand a day, and then makes the token void.
+	identifyEvery  = 5 * time.Second
+	many           = 20
+	identifyRarely = 3 * time.Minute
 )
 
 // trouble is how long connecting has failed. It outlives a Run, so that a
 // channel that is down and started again is down at its first failure.
 type trouble struct {
-	since      time.Time
-	fails      int
-	identified time.Time
+	since time.Time
+	fails int
+	// identified are the sessions that were begun lately.
+	identified []time.Time
 	// intent is true after Discord refused an intent. Asking again by a
 	// session that begins would use up the day's.
 	intent bool
@@ -232,18 +238,35 @@ func trim(url string) string {
 	return url
 }
 
+// spare tells how long to wait before another session begins.
+func (t *trouble) spare(now time.Time) time.Duration {
+	t.identified = slices.DeleteFunc(t.identified, func(at time.Time) bool { return now.Sub(at) >= time.Hour })
+	if len(t.identified) == 0 {
+		return 0
+	}
+	every := identifyEvery
+	if len(t.identified) >= many {
+		every = identifyRarely
+	}
+	return every - now.Sub(t.identified[len(t.identified)-1])
+}
+
 // login is what resumes a session, or begins one.
 func (g *gateway) login(ctx context.Context, id string, seq int64) (frame, error) {
 	token := g.cfg.Token.Reveal()
 	if id != "" {
 		return frame{Op: opResume, D: map[string]any{"token": token, "session_id": id, "seq": seq}}, nil
 	}
-	if pause := identifyEvery - g.now().Sub(g.trouble.identified); pause > 0 && !g.trouble.identified.IsZero() {
+	if pause := g.trouble.spare(g.now()); pause > 0 {
+		if pause > identifyEvery {
+			g.log.Warn("sessions of the gateway end soon after they began: the next one waits, for Discord allows a thousand a day", "retry_in", pause)
+		}
+		channels.Progressed(g.sink, pause+slack)
 		if err := g.wait(ctx, pause); err != nil {
 			return frame{}, err
 		}
 	}
-	g.trouble.identified = g.now()
+	g.trouble.identified = append(g.trouble.identified, g.now())
 	intents := intentGuilds | intentGuildMessages | intentDirectMessages
 	if *g.cfg.MessageContent {
 		intents |= intentMessageContent

@@ -393,6 +393,44 @@ func TestGateway_AnInvalidSessionIsWaitedFor(t *testing.T) {
 	}
 }
 
+// TestGateway_SessionsAreSpared: where each ends soon after it began, a day's
+// would be used up in an hour and a half.
+func TestGateway_SessionsAreSpared(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.run()
+	b.connected()
+	longest := func() (d time.Duration) {
+		for len(b.rests) > 0 {
+			d = max(d, <-b.rests)
+		}
+		return d
+	}
+	end := func(n int) {
+		from := b.sink.told()
+		b.fake.Invalidate(false)
+		b.linked(from, "that it is up again", func(l channels.Link) bool { return l.State == channels.LinkUp })
+		if got := b.fake.Identified(); got != n {
+			t.Fatalf("identified %d times, want %d", got, n)
+		}
+	}
+	for n := range 19 {
+		end(n + 2)
+	}
+	if d := longest(); d > 5*time.Second {
+		t.Errorf("waited %s between sessions that may begin", d)
+	}
+	end(21)
+	if d := longest(); d < 2*time.Minute || d > 3*time.Minute {
+		t.Errorf("waited %s before one more, want almost three minutes", d)
+	}
+	b.clock.forward(time.Hour)
+	end(22)
+	if d := longest(); d > 5*time.Second {
+		t.Errorf("waited %s an hour later", d)
+	}
+}
+
 func TestGateway_NoSessionsLeftToday(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, func(_ *discord.Config, o *discordtest.Options) { o.Identifies = 1 })
