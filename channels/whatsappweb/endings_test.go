@@ -5,6 +5,7 @@ package whatsappweb_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -97,7 +98,7 @@ func TestSession_Silence_G1(t *testing.T) {
 	t.Cleanup(func() {
 		whatsmeow.KeepAliveIntervalMin, whatsmeow.KeepAliveIntervalMax, whatsmeow.KeepAliveResponseDeadline = minimum, maximum, deadline
 	})
-	k := kind{name: "silence", end: func(s *storm) { s.fake.Silence() }, says: "doesn't answer any more", bots: 8}
+	k := kind{name: "silence", end: func(s *storm) { s.fake.Silence() }, says: "doesn't answer any more", bots: 20}
 	var all []*storm
 	for range k.bots {
 		all = append(all, newStorm(t, k))
@@ -108,6 +109,33 @@ func TestSession_Silence_G1(t *testing.T) {
 		if err := s.stop(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestSession_MemoryStays: what a connection took is free when it is over.
+//
+//nolint:paralleltest // it measures the process's memory
+func TestSession_MemoryStays(t *testing.T) {
+	b := newBed(t)
+	b.SetReadTime(0)
+	b.SetRest(func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
+	b.run().up(1)
+	heap := func(to int) uint64 {
+		for n := b.fake.Logins(); n < to; n++ {
+			b.fake.Reset()
+			b.up(n + 1)
+		}
+		runtime.GC()
+		runtime.GC() // what has a finalizer goes with the second
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap(50)
+	after := heap(50 + rounds)
+	t.Logf("%d KiB after 50 connections, %d KiB after %d", before>>10, after>>10, 50+rounds)
+	if after > before+rounds<<13 { // a client alone is several times that
+		t.Errorf("%d bytes after 50 connections, %d after %d", before, after, 50+rounds)
 	}
 }
 
