@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
@@ -21,7 +22,28 @@ const (
 	// are made for a channel.
 	page     = 100
 	maxPages = 20
+	// fetchEvery keeps most of the fifty calls a second that Discord allows
+	// for answers, while thousands of conversations are looked into.
+	fetchEvery = time.Second / 30
 )
+
+// pace spaces calls.
+type pace struct {
+	mu   sync.Mutex
+	next time.Time
+}
+
+// turn tells how long to wait for one's turn.
+func (p *pace) turn(now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next.Before(now) {
+		p.next = now
+	}
+	pause := p.next.Sub(now)
+	p.next = p.next.Add(fetchEvery)
+	return pause
+}
 
 // onReady begins a session. What was said since the last one is fetched: in
 // direct conversations that are known now, in servers when their channels are.
@@ -162,6 +184,11 @@ func (g *gateway) fetch(ctx context.Context, channel, guild string, since uint64
 func (g *gateway) history(ctx context.Context, channel string, after uint64) ([]incoming, error) {
 	path := messages + "?limit=" + strconv.Itoa(page) + "&after=" + strconv.FormatUint(after, 10)
 	for n := 1; ; n++ {
+		if pause := g.fetches.turn(g.now()); pause > 0 {
+			if err := g.wait(ctx, pause); err != nil {
+				return nil, err
+			}
+		}
 		var list []incoming
 		err := g.at(ctx, http.MethodGet, channel, path, nil, &list)
 		if err == nil {

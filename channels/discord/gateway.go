@@ -61,6 +61,8 @@ type gateway struct {
 	*progress
 	sink  channels.Sink
 	lanes *lanes
+	// fetches are the calls for what was missed.
+	fetches pace
 	// answers are calls under way that nobody waits for.
 	answers sync.WaitGroup
 	// setting is held while commands are registered.

@@ -131,6 +131,39 @@ func TestGateway_FetchesWhatWasMissed(t *testing.T) {
 	}
 }
 
+// TestGateway_ManyConversationsAreLookedInto bit by bit: answers need calls,
+// too.
+func TestGateway_ManyConversationsAreLookedInto(t *testing.T) {
+	t.Parallel()
+	const people = 90
+	b := newBed(t)
+	stop := b.run()
+	b.connected()
+	for n := range people {
+		b.fake.Say(ana, b.fake.DM(discordtest.User{ID: fmt.Sprintf("44%017d", n)}), "hi", nil)
+		b.next()
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.forward(time.Hour)
+	for len(b.rests) > 0 {
+		<-b.rests
+	}
+	b.restart()
+	now := b.clock.now()
+	b.SetNow(func() time.Time { return now })
+	b.run()
+	b.wait("not looked into", func() bool { return len(b.fake.Calls("GET", "/messages")) >= people })
+	longest := time.Duration(0)
+	for len(b.rests) > 0 {
+		longest = max(longest, <-b.rests)
+	}
+	if want := (people - 1) * (time.Second / 30); longest != want { // the bed doesn't wait
+		t.Errorf("the last one would wait for %s, want %s", longest, want)
+	}
+}
+
 // TestGateway_AChannelThatCantBeRead doesn't keep the gap open: the next start
 // resumes.
 func TestGateway_AChannelThatCantBeRead(t *testing.T) {
