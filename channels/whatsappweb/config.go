@@ -60,6 +60,8 @@ const (
 	// before it.
 	readTime  = 200 * time.Millisecond
 	drainTime = 5 * time.Second
+	// leaveTime bounds the goodbye.
+	leaveTime = 2 * time.Second
 	// sendTime bounds the wait for the server's answer to a message.
 	sendTime = 30 * time.Second
 	// aliveTime is more than passes between two signs of life: the SDK asks

@@ -22,8 +22,9 @@ type ending struct {
 	// now is set.
 	wait time.Duration
 	now  bool
-	// lost is set where nothing is known but that the connection is gone.
-	lost bool
+	// lost is set where nothing is known but that the connection is gone;
+	// silent where nobody is at its other end any more.
+	lost, silent bool
 	// gone is set where WhatsApp has removed the device.
 	gone bool
 }
@@ -89,14 +90,19 @@ func (c *connection) lostf(format string, args ...any) {
 
 // live connects, and returns when the connection is over or ctx has ended.
 // Then nothing of it is running any more.
-func (c *connection) live(ctx context.Context) ending {
+func (c *connection) live(ctx context.Context) (e ending) {
 	c.ctx = ctx
 	channels.Progressed(c.sink, dialTime+loginTime+aliveTime)
 	// What is under way when ctx ends is finished: a receipt that isn't sent is
 	// a message that comes again.
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer c.close()
+	defer func() {
+		if e.silent {
+			cancel() // or the SDK waits for an answer to its goodbye
+		}
+		c.close(cancel)
+	}()
 	// The SDK knows no limit for a connection that hangs before it is one.
 	limit := time.AfterFunc(dialTime, cancel)
 	over := context.AfterFunc(ctx, cancel)
@@ -117,7 +123,7 @@ func (c *connection) live(ctx context.Context) ending {
 		case <-ctx.Done():
 			return ending{}
 		case <-login.C:
-			return ending{link: channels.Link{State: channels.LinkConnecting, Detail: "the server accepted the connection and never the login"}}
+			return ending{silent: true, link: channels.Link{State: channels.LinkConnecting, Detail: "the server accepted the connection and never the login"}}
 		case <-up:
 			up = nil
 			login.Stop()
@@ -176,12 +182,15 @@ func (c *connection) drain() (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// close ends the connection and waits for what handles an event.
-func (c *connection) close() {
+// close ends the connection and waits for what handles an event. cut breaks
+// off where nobody answers the goodbye.
+func (c *connection) close(cut func()) {
 	c.a.conn.CompareAndSwap(c, nil)
 	c.handling.Lock()
 	c.closed = true
 	c.handling.Unlock()
+	limit := time.AfterFunc(leaveTime, cut)
+	defer limit.Stop()
 	leave(c.cli)
 }
 
@@ -189,7 +198,7 @@ func (c *connection) close() {
 // behind whatever the SDK is still sending, such as the receipt of a message
 // that was just taken: it reads its socket without a lock while it sends.
 func leave(cli *whatsmeow.Client) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime/2)
 	defer cancel()
 	_ = cli.SendPresence(ctx, types.PresenceUnavailable) // it may be gone already
 	cli.Disconnect()

@@ -226,16 +226,33 @@ func TestSession_RefusedOtherwise(t *testing.T) {
 	}
 }
 
-// Somebody who took the connection and left it gives it back, in a while.
-func TestSession_ReplacedComesBack(t *testing.T) {
+// What only time can end is left alone for that time, and then connected again.
+func TestSession_Waits(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
-	waits := b.skipRests()
-	b.run().up(1)
-	b.fake.Replace()
-	b.told(channels.LinkReplaced)
-	b.up(2)
-	if d := <-waits; d < 30*time.Second {
-		t.Errorf("it waited %s", d)
+	for name, tc := range map[string]struct {
+		end         func(*whatsappwebtest.Server)
+		from, until time.Duration
+	}{
+		"outdated":                 {func(s *whatsappwebtest.Server) { s.Refuse(405, 0, 0); s.StreamError(515) }, time.Hour, time.Hour},
+		"banned for a while":       {func(s *whatsappwebtest.Server) { s.Refuse(402, 101, 3600); s.StreamError(515) }, time.Hour, time.Hour + time.Minute},
+		"banned, not for how long": {func(s *whatsappwebtest.Server) { s.Refuse(402, 101, 0); s.StreamError(515) }, time.Hour, time.Hour},
+		"refused":                  {func(s *whatsappwebtest.Server) { s.Refuse(503, 0, 0); s.StreamError(515) }, time.Millisecond, 2 * time.Second},
+		"replaced":                 {(*whatsappwebtest.Server).Replace, 30 * time.Second, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			waits := b.skipRests()
+			b.run().up(1)
+			tc.end(b.fake)
+			b.up(2)
+			var d time.Duration
+			for d == 0 { // the server's wish to connect again takes none
+				d = <-waits
+			}
+			if d < tc.from || d > tc.until {
+				t.Errorf("it waited %s", d)
+			}
+		})
 	}
 }

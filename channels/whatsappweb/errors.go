@@ -38,7 +38,9 @@ func verdict(evt any, now time.Time) (e ending, over bool) {
 		e.lost = true
 		return e, true
 	case *events.KeepAliveTimeout:
-		return state(channels.LinkConnecting, "the server doesn't answer any more"), true
+		e = state(channels.LinkConnecting, "the server doesn't answer any more")
+		e.silent = true
+		return e, true
 	case *events.ManualLoginReconnect:
 		e = state(channels.LinkConnecting, "the server asked to connect again")
 		e.now = true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/channels/whatsappweb/whatsappwebtest"
@@ -64,6 +65,22 @@ func TestSession_WrittenMeanwhile_G1(t *testing.T) {
 	b.run()
 	if in := b.heard(1); in.ID != "M1" {
 		t.Errorf("received %+v", in)
+	}
+}
+
+// A stop doesn't wait for a server that says nothing any more, and takes leave
+// of it as if it did.
+func TestSession_StopWhileSilent(t *testing.T) {
+	t.Parallel()
+	b := newBed(t).run().up(1)
+	b.fake.Silence()
+	began := time.Now()
+	if err := b.stop(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("stopped within %s", time.Since(began))
+	if b.fake.Down(); b.fake.Connected() {
+		t.Error("the connection is there still")
 	}
 }
 

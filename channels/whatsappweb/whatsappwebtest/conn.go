@@ -28,9 +28,11 @@ type conn struct {
 	ctx context.Context
 
 	payload *waWa6.ClientPayload
-	device  *Device // logged in as; nil while pairing
-	active  bool    // wants its messages; Server.mu
-	silent  bool    // Server.mu
+	device  *Device       // logged in as; nil while pairing
+	cut     chan struct{} // closed by reset
+	once    sync.Once
+	active  bool // wants its messages; Server.mu
+	silent  bool // Server.mu
 
 	mu sync.Mutex // of writing
 }
@@ -54,7 +56,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	tcp, _ := r.Context().Value(tcpKey{}).(net.Conn)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
-	c := &conn{s: s, ws: ws, tcp: tcp, ctx: ctx}
+	c := &conn{s: s, ws: ws, tcp: tcp, ctx: ctx, cut: make(chan struct{})}
 	s.serving.Add(1)
 	defer s.serving.Done()
 	defer ws.CloseNow() //nolint:errcheck // it is over
@@ -126,9 +128,14 @@ func (c *conn) run() error {
 			return err
 		}
 		c.s.mu.Lock()
-		silent := c.silent || c.device != nil && c.device != c.s.device // it was unlinked
+		silent := c.silent
+		unlinked := c.device != nil && c.device != c.s.device
 		c.s.mu.Unlock()
-		if !silent {
+		switch {
+		case silent: // nor is it read any more
+			<-c.cut
+			return nil
+		case !unlinked:
 			c.take(n)
 		}
 	}
@@ -185,6 +192,7 @@ func (c *conn) send(n waBinary.Node) {
 
 // reset ends the connection as a router does that forgot it.
 func (c *conn) reset() {
+	c.once.Do(func() { close(c.cut) })
 	if t, ok := c.tcp.(*net.TCPConn); ok {
 		_ = t.SetLinger(0) // then it is a clean end
 	}
