@@ -134,6 +134,36 @@ func TestGroup_Receive(t *testing.T) {
 	both()
 }
 
+// TestGroup_NoKeys: a message in a group reaches also those whose keys weren't to
+// be had when it was sent: their phones ask for it. It isn't held back for them
+// again and again.
+func TestGroup_NoKeys(t *testing.T) {
+	t.Parallel()
+	b, g, bo, chat := circle(t)
+	b.fake.FailKeys(1)
+	b.tells(chat, "one", "k1") // for nobody, at first
+	for _, p := range []*whatsappwebtest.Person{b.ana, bo} {
+		if m, ok := p.WaitShown(1); !ok || m.Text != "one" {
+			t.Errorf("%s sees %+v", p.Name, m)
+		}
+	}
+	cy := b.fake.Person("15551110003", "200000000000003", "Cy")
+	if !g.Join(cy).WaitAcked() {
+		t.Fatal("the bot never heard that somebody joined")
+	}
+	part := channels.Part{Chat: chat, Text: "two", Key: "k2"}
+	b.fake.FailKeys(2)
+	if _, err := b.Send(t.Context(), part); channels.ClassOf(err) != channels.Temporary {
+		t.Errorf("without the keys of one: %v", err)
+	}
+	b.sees(bo, "one")
+	b.tells(chat, "two", "k2") // and again without
+	b.sees(bo, "one", "two")
+	if m, ok := cy.WaitShown(1); !ok || m.Text != "two" {
+		t.Errorf("Cy sees %+v", m)
+	}
+}
+
 // A group that the bot was removed from can't be written to.
 func TestGroup_Gone(t *testing.T) {
 	t.Parallel()

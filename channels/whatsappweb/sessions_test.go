@@ -3,10 +3,13 @@ package whatsappweb
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 
 	"go.mau.fi/whatsmeow/store"
+
+	"github.com/parley-bot/parley/channels/channeltest"
 )
 
 // kept is a store of sessions that has them all.
@@ -72,5 +75,30 @@ func TestSessions_NothingIsDecryptedMeanwhile(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Every client that is made has the stores with their fixes, once.
+func TestClient_HasTheFixes(t *testing.T) {
+	t.Parallel()
+	a, err := New(Defaults(), Deps{
+		Host: channeltest.NewHost(), Log: slog.New(slog.DiscardHandler), Name: "wa",
+		Open: func(context.Context) (Store, error) { return nil, nil }, InUse: func(error) bool { return false },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := device{&store.Device{}}
+	for range 2 {
+		a.client(d, nil)
+		b, ok := d.EventBuffer.(buffer)
+		s, ok2 := d.Sessions.(sessions)
+		p, ok3 := d.PrivacyTokens.(tokens)
+		if !ok || !ok2 || !ok3 || b.deciding != a.deciding || s.deciding != a.deciding {
+			t.Fatalf("made with %T, %T and %T", d.EventBuffer, d.Sessions, d.PrivacyTokens)
+		}
+		if b.EventBuffer != nil || s.SessionStore != nil || p.PrivacyTokenStore != nil {
+			t.Error("wrapped twice")
+		}
 	}
 }

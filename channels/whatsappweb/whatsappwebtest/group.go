@@ -10,6 +10,7 @@ import (
 
 	"go.mau.fi/libsignal/groups"
 	"go.mau.fi/libsignal/protocol"
+	"go.mau.fi/libsignal/signalerror"
 	waBinary "go.mau.fi/whatsmeow/binary"
 	"go.mau.fi/whatsmeow/proto/waE2E"
 	"go.mau.fi/whatsmeow/store"
@@ -138,6 +139,10 @@ func (c *conn) groupMessage(n *waBinary.Node, id string, to types.JID) error {
 	}
 	for _, e := range ends {
 		m, err := e.groupDecrypt(c.device, to.String(), sealed)
+		if errors.Is(err, signalerror.ErrNoSenderKeyForUser) { // the phone asks for the key
+			s.lacks(g, e, readers, id)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -153,6 +158,16 @@ func (c *conn) groupMessage(n *waBinary.Node, id string, to types.JID) error {
 		}
 	}
 	return nil
+}
+
+// lacks lets a phone that can't read a message in a group ask for it again. The
+// owner's own does so some other time.
+func (s *Server) lacks(g *Group, e *ends, readers []*Person, id string) {
+	for _, p := range readers {
+		if p.ends == e {
+			go p.ReceivesIn(g, id, "retry")
+		}
+	}
 }
 
 // handOut gives the sender's key to the devices that are in the message, and
