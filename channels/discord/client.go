@@ -56,8 +56,6 @@ func newClient(cfg Config, rt http.RoundTripper, now func() time.Time) (*client,
 	ahead := new(atomic.Int64)
 	api.Client = &http.Client{
 		Transport: &transport{rt, now, ahead},
-		// Another host must not get the token.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return &client{api: api, base: cfg.APIURL, token: token, ahead: ahead}, nil
 }
@@ -122,7 +120,8 @@ func (c *client) redact(s string) string { return strings.ReplaceAll(s, c.token,
 
 // transport stands below discordgo's session. It hands up an answer only if it
 // is a success, and without rate limits; all else is an error that tells what
-// happened, so that the session neither repeats nor sleeps nor guesses.
+// happened, so that the session neither repeats nor sleeps nor guesses, nor
+// follows to another host with the token.
 type transport struct {
 	next  http.RoundTripper
 	now   func() time.Time

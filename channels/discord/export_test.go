@@ -15,5 +15,8 @@ func (a *Adapter) SetNow(fn func() time.Time) { a.now = fn }
 // come.
 func (a *Adapter) SetHandshake(d time.Duration) { a.handshake = d }
 
+// RegisterCommands sets the slash commands, if they changed.
+func (a *Adapter) RegisterCommands(ctx context.Context) { a.registerCommands(ctx) }
+
 // Nonce is what a key becomes.
 func Nonce(key string) string { return nonce(key) }

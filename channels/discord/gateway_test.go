@@ -215,6 +215,7 @@ func TestGateway_G1_AGapThatCantBeFilled(t *testing.T) {
 	b.clock.forward(time.Hour)
 	b.fake.Say(ana, dm, "missed", nil)
 	b.fake.Script(discordtest.Fault{Holding: []string{"GET", dm}, Times: 25, Status: 500})
+	b.clock.forward(time.Minute)
 	b.restart()
 	stop = b.run()
 	b.connected()
@@ -292,6 +293,21 @@ func TestGateway_NothingOfBeforeTheFirstStart(t *testing.T) {
 	b.fake.Say(ana, discordtest.TextID, "after", nil)
 	if in := b.next(); in.Text != "after" {
 		t.Errorf("received %q", in.Text)
+	}
+}
+
+// TestGateway_G1_ALateEvent: a session ended before Discord told of a message,
+// though it told of a newer one of another channel.
+func TestGateway_G1_ALateEvent(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.run()
+	b.connected()
+	b.fake.Late(ana, discordtest.TextID, "late")
+	b.fake.Say(ana, b.fake.DM(ana), "newer", nil)
+	b.next()
+	b.fake.Invalidate(false)
+	for in := b.next(); in.Text != "late"; in = b.next() {
 	}
 }
 

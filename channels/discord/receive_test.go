@@ -126,6 +126,10 @@ func TestReceive_WithoutAText(t *testing.T) {
 		}
 		b.next()
 	}
+	b.fake.Say(ana, dm, "of another channel", map[string]any{"message_reference": map[string]any{"message_id": "77", "channel_id": "78"}})
+	if in := b.next(); in.Text != "of another channel" || in.ReplyTo != "" {
+		t.Errorf("what stands elsewhere is no answer here: received %+v", in)
+	}
 	b.fake.Say(ana, dm, "<@"+discordtest.BotID+"> yes", nil)
 	if in := b.next(); in.Text != "yes" || in.Mentioned || in.Chat.Group {
 		t.Errorf("a name in private: received %+v", in)

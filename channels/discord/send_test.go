@@ -3,16 +3,22 @@ package discord_test
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/channeltest"
 	"github.com/parley-bot/parley/channels/discord"
 	"github.com/parley-bot/parley/channels/discord/discordtest"
+	"github.com/parley-bot/parley/internal/secret"
 )
 
 var inGuild = channels.Chat{ID: discordtest.TextID, Group: true}
@@ -51,10 +57,14 @@ func TestSend_WhatDiscordIsTold(t *testing.T) {
 	if f, _ := json.Marshal(got["flags"]); string(f) != "4" { // no previews of links
 		t.Errorf("flags %s", f)
 	}
-	for _, k := range []string{"components", "flags"} {
-		delete(got, k)
+	delete(got, "flags")
+	button := func(style int, label, id string) map[string]any {
+		return map[string]any{"type": json.Number("2"), "style": json.Number(strconv.Itoa(style)), "label": label, "custom_id": id, "disabled": false}
 	}
 	want := map[string]any{
+		"components": []any{map[string]any{"type": json.Number("1"), "components": []any{
+			button(1, "Sí", strings.Repeat("y", 64)), button(2, "No", strings.Repeat("n", 64)),
+		}}},
 		"content": "**sure?** @everyone <@1>", "nonce": discord.Nonce("turn.1.0"), "enforce_nonce": true,
 		"allowed_mentions":  map[string]any{"parse": []any{}, "replied_user": false},
 		"message_reference": map[string]any{"message_id": "999", "fail_if_not_exists": false},
@@ -180,6 +190,27 @@ func TestErrors_Classes(t *testing.T) {
 	}
 }
 
+// TestSend_NoOtherHostGetsTheToken, not even one that Discord names.
+func TestSend_NoOtherHostGetsTheToken(t *testing.T) {
+	t.Parallel()
+	var called atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called.Add(1) }))
+	t.Cleanup(other.Close)
+	moved := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(moved.Close)
+	a, err := discord.New(discord.Config{Token: secret.New(discordtest.Token()), APIURL: moved.URL},
+		discord.Deps{Host: channeltest.NewHost(), Log: slog.New(slog.DiscardHandler), Name: "dc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Send(t.Context(), channels.Part{Chat: inGuild, Text: "x"}); channels.ClassOf(err) != channels.Temporary {
+		t.Errorf("send: %v", err)
+	}
+	if n := called.Load(); n != 0 {
+		t.Errorf("the other host was called %d times", n)
+	}
+}
+
 func TestSend_NotOurs(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -242,12 +273,18 @@ func TestCommands_RegisteredOnce(t *testing.T) {
 	for range 2 {
 		stop := b.run()
 		b.connected()
-		b.wait("not noted", func() bool { return len(b.fake.Calls(http.MethodPut, "/commands")) == 1 })
-		// The note is written after the call, and before Run ends.
+		for !b.logs.has("commands registered") {
+			b.fake.Say(ana, discordtest.TextID, "x", nil)
+			b.next()
+		}
+		b.RegisterCommands(t.Context())
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
 		b.restart()
+	}
+	if n := len(b.fake.Calls(http.MethodPut, "/commands")); n != 1 {
+		t.Errorf("registered %d times", n)
 	}
 	for _, name := range []string{"ask", "reset", "cancel", "lang", "help", "start"} {
 		if !strings.Contains(b.fake.Commands(), `"name":"`+name+`"`) {

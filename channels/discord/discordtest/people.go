@@ -71,6 +71,17 @@ func (s *Server) Say(u User, channel, text string, extra map[string]any) string 
 	return m.ID
 }
 
+// Late lets a person write what no event tells of: Discord keeps an order
+// within a channel only, and a session may end in between.
+func (s *Server) Late(u User, channel, text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.must(channel)
+	m := &Message{ID: s.id(), Channel: channel, guild: c.guild, Author: u.ID, user: u, Content: text}
+	c.messages = append(c.messages, m)
+	return m.ID
+}
+
 // Again delivers a message once more.
 func (s *Server) Again(channel, id string) {
 	s.mu.Lock()
