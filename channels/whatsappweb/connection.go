@@ -99,7 +99,7 @@ func (c *connection) live(ctx context.Context) (e ending) {
 	defer cancel()
 	defer func() {
 		if e.silent {
-			cancel() // or the SDK waits for an answer to its goodbye
+			c.cut(cancel)
 		}
 		c.close(cancel)
 	}()
@@ -131,6 +131,18 @@ func (c *connection) live(ctx context.Context) (e ending) {
 			c.a.log.Info("connected", "phone", masked(c.d.phone()))
 			c.a.tell(ctx, c.sink, channels.Link{State: channels.LinkUp})
 		}
+	}
+}
+
+// cut ends a connection without a goodbye, for whose answer the SDK would wait,
+// and waits until the SDK knows: it isn't safe against being told twice at once.
+func (c *connection) cut(cancel func()) {
+	cancel()
+	t := time.NewTimer(leaveTime)
+	defer t.Stop()
+	select {
+	case <-c.ended:
+	case <-t.C:
 	}
 }
 
@@ -182,14 +194,14 @@ func (c *connection) drain() (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// close ends the connection and waits for what handles an event. cut breaks
-// off where nobody answers the goodbye.
-func (c *connection) close(cut func()) {
+// close ends the connection and waits for what handles an event. cancel
+// breaks off where nobody answers the goodbye.
+func (c *connection) close(cancel func()) {
 	c.a.conn.CompareAndSwap(c, nil)
 	c.handling.Lock()
 	c.closed = true
 	c.handling.Unlock()
-	limit := time.AfterFunc(leaveTime, cut)
+	limit := time.AfterFunc(leaveTime, cancel)
 	defer limit.Stop()
 	leave(c.cli)
 }

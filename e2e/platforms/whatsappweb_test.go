@@ -45,8 +45,7 @@ var quicken = sync.OnceFunc(func() {
 func newWAWeb(t *testing.T) *waWeb {
 	t.Helper()
 	quicken()
-	p := &waWeb{t: t, fake: whatsappwebtest.New(whatsappwebtest.Config{})}
-	t.Cleanup(p.fake.Close)
+	p := &waWeb{t: t}
 	var err error
 	p.adapter, err = whatsappweb.New(whatsappweb.Defaults(), whatsappweb.Deps{
 		Host: channeltest.NewHost(), Log: slog.New(slog.DiscardHandler), Name: "wa",
@@ -58,6 +57,9 @@ func newWAWeb(t *testing.T) *waWeb {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// After the adapter, which sets the Signal library up for both.
+	p.fake = whatsappwebtest.New(whatsappwebtest.Config{})
+	t.Cleanup(p.fake.Close)
 	return p
 }
 
