@@ -108,7 +108,7 @@ func sendError(err error) *channels.SendError {
 			se.Err = fmt.Errorf("WhatsApp doesn't let this account write to people who haven't written first: %w", err)
 		}
 	case errors.Is(err, whatsmeow.ErrMessageTimedOut):
-	case errors.As(err, &lost) && lost.Action == "message send":
+	case errors.As(err, &lost) && strings.HasPrefix(lost.Action, "message send"):
 	case errors.As(err, &iq):
 		se.Class, se.Code = classOfQuery(iq.Code), strconv.Itoa(iq.Code)
 	case errors.Is(err, errNoKeys), errors.Is(err, whatsmeow.ErrNotConnected), errors.Is(err, whatsmeow.ErrNotLoggedIn), errors.Is(err, whatsmeow.ErrIQTimedOut), errors.As(err, &lost):
