@@ -48,8 +48,8 @@ type sink struct {
 	mu      sync.Mutex
 	changed chan struct{}
 	refuse  int           // so many
-	gate    chan struct{} // where not nil, messages are taken once it is closed
-	entered chan struct{} // told of each message then
+	gate    chan struct{} // where not nil, what comes is taken once it is closed
+	entered chan struct{} // told of each then
 	panics  int
 	got     []channels.Inbound
 	links   []channels.Link
@@ -88,6 +88,10 @@ func (s *sink) Linked(_ context.Context, l channels.Link) {
 }
 
 func (s *sink) Status(_ context.Context, u channels.StatusUpdate) error {
+	if s.gate != nil {
+		s.entered <- struct{}{}
+		<-s.gate
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.updates = append(s.updates, u)

@@ -234,7 +234,7 @@ func TestSession_Waits(t *testing.T) {
 		from, until time.Duration
 	}{
 		"outdated":                 {func(s *whatsappwebtest.Server) { s.Refuse(405, 0, 0); s.StreamError(515) }, time.Hour, time.Hour},
-		"banned for a while":       {func(s *whatsappwebtest.Server) { s.Refuse(402, 101, 3600); s.StreamError(515) }, time.Hour, time.Hour + time.Minute},
+		"banned for a while":       {func(s *whatsappwebtest.Server) { s.Refuse(402, 101, 7200); s.StreamError(515) }, 2 * time.Hour, 2*time.Hour + time.Minute},
 		"banned, not for how long": {func(s *whatsappwebtest.Server) { s.Refuse(402, 101, 0); s.StreamError(515) }, time.Hour, time.Hour},
 		"refused":                  {func(s *whatsappwebtest.Server) { s.Refuse(503, 0, 0); s.StreamError(515) }, time.Millisecond, 2 * time.Second},
 		"replaced":                 {(*whatsappwebtest.Server).Replace, 30 * time.Second, 30 * time.Second},

@@ -145,21 +145,30 @@ func TestReceive_Kinds(t *testing.T) {
 	}
 }
 
-// TestReceive_AckedOnceTaken: a message is acknowledged when the core has it,
-// and not before.
+// TestReceive_AckedOnceTaken: a message, and what became of one of the bot's, is
+// acknowledged when the core has it, and not before.
 func TestReceive_AckedOnceTaken_G1(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
-	b.sink.gate, b.sink.entered = make(chan struct{}), make(chan struct{}, 1)
-	b.run().up(1)
-	st := b.ana.Say("M1", "hello")
-	<-b.sink.entered
-	if st.Done() {
-		t.Error("acknowledged while it was being taken")
-	}
-	close(b.sink.gate)
-	if !st.WaitAcked() {
-		t.Error("taken, and never acknowledged")
+	for name, comes := range map[string]func(b *bed) *whatsappwebtest.Stanza{
+		"a message": func(b *bed) *whatsappwebtest.Stanza { return b.ana.Say("M1", "hello") },
+		"a receipt": func(b *bed) *whatsappwebtest.Stanza { return b.ana.Receives("3EB0AA", "delivered") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.sink.gate, b.sink.entered = make(chan struct{}), make(chan struct{}, 1)
+			b.run().up(1)
+			st := comes(b)
+			<-b.sink.entered
+			b.send("meanwhile", "k1") // an acknowledgement would be there before it
+			if st.Done() {
+				t.Error("acknowledged while it was being taken")
+			}
+			close(b.sink.gate)
+			if !st.WaitAcked() {
+				t.Error("taken, and never acknowledged")
+			}
+		})
 	}
 }
 
