@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
@@ -49,11 +50,11 @@ func accept(tx Tx, now time.Time, d inbox.Delivery, payload []byte) (inbox.Accep
 	if !fresh {
 		return inbox.Accepted{Outcome: inbox.Duplicate}, nil
 	}
-	l, found, err := getLane(tx, d.Place.Lane)
+	l, found, asked, err := lockLanes(tx, d)
 	if err != nil {
 		return inbox.Accepted{}, err
 	}
-	if d.Answers && (l.parked || d.Place.Chat.Group) {
+	if asked {
 		acc, ok, err := acceptAnswer(tx, now, d)
 		if err != nil || ok {
 			return acc, err
@@ -77,6 +78,37 @@ func accept(tx Tx, now time.Time, d inbox.Delivery, payload []byte) (inbox.Accep
 		return acc, err
 	}
 	return queue(tx, now, d, l, found, payload)
+}
+
+// lockLanes reads the message's lane. Where the message may answer a question
+// of the chat, asked is true, and the lanes of all of them are locked: in the
+// order of their keys, so that two who answer each other's can't wait for each
+// other.
+func lockLanes(tx Tx, d inbox.Delivery) (own lane, found, asked bool, err error) {
+	keys := []string{d.Place.Lane}
+	if d.Answers && d.Place.Chat.Group {
+		err := tx.Rows(qWaitLanes, []any{d.Place.ChatKey}, func(scan func(...any) error) error {
+			var key string
+			err := scan(&key)
+			keys = append(keys, key)
+			return err
+		})
+		if err != nil {
+			return own, false, false, fmt.Errorf("reading questions: %w", err)
+		}
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+	}
+	for _, key := range keys {
+		l, ok, err := getLane(tx, key)
+		if err != nil {
+			return own, false, false, err
+		}
+		if key == d.Place.Lane {
+			own, found = l, ok
+		}
+	}
+	return own, found, d.Answers && (own.parked || len(keys) > 1), nil
 }
 
 const qInboxInsert = `INSERT INTO inbox(lane, seq, payload, received_at, taken_by) VALUES(?1, ?2, ?3, ?4, '')`
@@ -123,6 +155,9 @@ func notWorkedOn(tx Tx, now time.Time, d inbox.Delivery, out inbox.Outcome, why 
 
 // acceptAnswer lets a typed text answer a pending question of the chat.
 func acceptAnswer(tx Tx, now time.Time, d inbox.Delivery) (inbox.Accepted, bool, error) {
+	if _, _, err := getChat(tx, d.Place.ChatKey); err != nil {
+		return inbox.Accepted{}, false, err
+	}
 	waits, err := pendingWaits(tx, d.Place.ChatKey)
 	if err != nil {
 		return inbox.Accepted{}, false, err
@@ -149,16 +184,23 @@ func acceptPress(tx Tx, now time.Time, d inbox.Delivery, again bool) (inbox.Acce
 	if !ok {
 		return stale, nil
 	}
-	w, ok, err := getWait(tx, token)
-	if err != nil {
-		return stale, err
+	var lane, chatKey string
+	if ok, err := tx.Row(qWaitPlace, []any{token}, &lane, &chatKey); err != nil || !ok {
+		return stale, wrap("reading question", err)
 	}
-	if !ok {
-		return stale, nil
-	}
-	if w.ChatKey != d.Place.ChatKey {
+	if chatKey != d.Place.ChatKey {
 		// Another chat's button: whoever pressed it there may not answer.
 		return inbox.Accepted{Outcome: inbox.NotYours}, nil
+	}
+	if _, _, err := getLane(tx, lane); err != nil {
+		return stale, err
+	}
+	if _, _, err := getChat(tx, chatKey); err != nil {
+		return stale, err
+	}
+	w, ok, err := getWait(tx, token)
+	if err != nil || !ok {
+		return stale, err
 	}
 	ans, out := confirm.MatchPress(w, value, d.In.From.ID, now, again)
 	switch out {

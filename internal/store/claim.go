@@ -15,7 +15,9 @@ var errEnough = errors.New("enough rows")
 
 // Ready lists lanes with work that nobody works on.
 func (s *Store) Ready(ctx context.Context, limit int) ([]string, error) {
-	claims := s.db.Claims()
+	if s.db.Owner() != "" {
+		return s.readyLeases(ctx, limit)
+	}
 	return read(ctx, s, func(tx Tx, _ time.Time) (out []string, err error) {
 		// No LIMIT: lanes that are worked on stay in front of those that wait.
 		err = tx.Rows(`SELECT key FROM lane WHERE ready_at IS NOT NULL ORDER BY ready_at`, nil, func(scan func(...any) error) error {
@@ -26,7 +28,7 @@ func (s *Store) Ready(ctx context.Context, limit int) ([]string, error) {
 			if err := scan(&key); err != nil {
 				return err
 			}
-			if !claims.Taken(key) {
+			if !s.claims.has(key) {
 				out = append(out, key)
 			}
 			return nil
@@ -41,29 +43,42 @@ func (s *Store) Ready(ctx context.Context, limit int) ([]string, error) {
 // Claim is T1. Where one process owns the database it needs no commit: the
 // claim lives in memory, and a restart forgets it.
 func (s *Store) Claim(ctx context.Context, key string) (lease.Lane, bool, error) {
-	claims := s.db.Claims()
-	if !claims.Take(key) {
+	if !s.claims.take(key) {
 		return lease.Lane{}, false, nil
+	}
+	l, ok, err := s.claim(ctx, key)
+	if err != nil || !ok {
+		s.claims.drop(key)
+		return lease.Lane{}, false, err
+	}
+	s.claims.fence(key, l.Fence)
+	return l, true, nil
+}
+
+func (s *Store) claim(ctx context.Context, key string) (lease.Lane, bool, error) {
+	if s.db.Owner() != "" {
+		return s.takeLease(ctx, key)
 	}
 	row, err := peek(ctx, s, func(tx Tx, _ time.Time) (lane, error) {
 		row, _, err := getLane(tx, key)
 		return row, err
 	})
 	if err != nil || row.ready == 0 {
-		claims.Drop(key)
 		return lease.Lane{}, false, err
 	}
 	return lease.Lane{Key: key, Fence: row.fence, Attempt: row.attempt}, true, nil
 }
 
-// Release gives a lane back.
-func (s *Store) Release(_ context.Context, l lease.Lane) error {
-	s.db.Claims().Drop(l.Key)
+// Release gives a lane back, where it isn't yet.
+func (s *Store) Release(ctx context.Context, l lease.Lane) error {
+	if s.db.Owner() != "" && s.claims.has(l.Key) {
+		if err := s.giveLease(ctx, l.Key); err != nil {
+			return err
+		}
+	}
+	s.claims.drop(l.Key)
 	return nil
 }
-
-// Renew has nothing to do where claims live in memory.
-func (s *Store) Renew(context.Context) ([]string, error) { return nil, nil }
 
 // Waiting counts lanes with work, and open questions.
 func (s *Store) Waiting(ctx context.Context) (lanes, questions int, err error) {
@@ -87,13 +102,13 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // Shared tells whether several processes may have the database at once, so
-// that what only one may do takes a lease. Where claims are kept in memory it
-// is one process, unless the driver says otherwise by a method of this name.
+// that what only one may do takes a lease: those whose DB has an Owner, unless
+// it says otherwise by a method of this name.
 func (s *Store) Shared() bool {
 	if db, ok := s.db.(interface{ Shared() bool }); ok {
 		return db.Shared()
 	}
-	return s.db.Claims() == nil
+	return s.db.Owner() != ""
 }
 
 // AccountTerm is how long an account's lease lasts unless renewed.
@@ -117,8 +132,11 @@ func (s *Store) LeaseAccount(ctx context.Context, account, role, owner string) (
 		if holder != owner {
 			fence++
 		}
-		_, err = tx.Exec(`INSERT INTO account_lease(account, role, owner, lease_until, fence) VALUES(?1, ?2, ?3, ?4, ?5)
- ON CONFLICT(account, role) DO UPDATE SET owner=?3, lease_until=?4, fence=?5`, account, role, owner, ms(now.Add(AccountTerm)), fence)
+		query := `INSERT INTO account_lease(account, role, owner, lease_until, fence) VALUES(?1, ?2, ?3, ?4, ?5)`
+		if found {
+			query = `UPDATE account_lease SET owner=?3, lease_until=?4, fence=?5 WHERE account=?1 AND role=?2`
+		}
+		_, err = tx.Exec(query, account, role, owner, ms(now.Add(AccountTerm)), fence)
 		ok = err == nil
 		return fence, wrap("taking account lease", err)
 	})
@@ -139,8 +157,11 @@ const metaAlone = "alone"
 
 // Alone notes which lane is worked on while no other is; "" is none any more.
 // A crash meanwhile is that lane's doing alone: those that wait for it must not
-// be given up for it.
+// be given up for it. Where leases are rows they tell that already.
 func (s *Store) Alone(ctx context.Context, key string) error {
+	if s.db.Owner() != "" {
+		return nil // its lease tells
+	}
 	_, err := write(ctx, s, key, func(tx Tx, _ time.Time) (none, error) {
 		_, err := tx.Exec(`INSERT INTO meta(name, value) VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value=?2`, metaAlone, key)
 		return none{}, wrap("noting which lane runs alone", err)
@@ -150,8 +171,12 @@ func (s *Store) Alone(ctx context.Context, key string) error {
 
 // CountCrash adds one attempt to every lane that had work when the process
 // before this one stopped uncleanly: any of them may have been the reason,
-// unless one ran alone.
+// unless one ran alone. Where leases are rows it is counted by the claim after
+// one that ran out.
 func (s *Store) CountCrash(ctx context.Context) error {
+	if s.db.Owner() != "" {
+		return nil
+	}
 	_, err := write(ctx, s, "", func(tx Tx, _ time.Time) (none, error) {
 		var suspect string
 		if _, err := tx.Row(`SELECT value FROM meta WHERE name=?1`, []any{metaAlone}, &suspect); err != nil {

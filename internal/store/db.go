@@ -2,12 +2,18 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
 // Tx is a running transaction. Queries are constants, with ?1, ?2 … for the
-// arguments; a driver may keep them prepared. Where a row must be locked
-// against other writers the query holds the comment /*lock*/.
+// arguments; a driver may keep them prepared. Where rows must be locked against
+// other writers the query ends with the comment /*lock*/, or /*lock skip*/ where
+// those that are locked already are to be left out.
+//
+// Locks are taken in one order, so that transactions wait for each other but
+// never in a circle: the message's dedupe row; lanes, in key order; the chat;
+// then what the chat's lock is for as well: its questions, outbox and log.
 type Tx interface {
 	// Exec tells how many rows were changed.
 	Exec(query string, args ...any) (int64, error)
@@ -35,28 +41,25 @@ type DB interface {
 	Peek(ctx context.Context, fn func(Tx) error) error
 	// Now is the database's clock.
 	Now() time.Time
-	// Claims keeps which lanes this process works on.
-	Claims() Claims
+	// Owner names this process in the leases of lanes, which are rows where
+	// several processes share the database. "" says that there is no other: a
+	// claim then needs no commit.
+	Owner() string
 	Close() error
 }
 
-// Claims keeps who works on which lane, for drivers that admit one process and
-// so need no commit for it. It is nil where leases are rows.
-type Claims interface {
-	// Take returns false where the lane is taken.
-	Take(lane string) bool
-	Drop(lane string)
-	Taken(lane string) bool
+// Store implements every call on one database. A process has one of it.
+type Store struct {
+	db     DB
+	claims claims
 }
-
-// Store implements every call on one database.
-type Store struct{ db DB }
 
 // New makes the store of a database.
 func New(db DB) *Store { return &Store{db: db} }
 
-// Close ends the database. Calls under way are finished first.
-func (s *Store) Close() error { return s.db.Close() }
+// Close gives leases back and ends the database. Calls under way are finished
+// first.
+func (s *Store) Close() error { return errors.Join(s.leave(), s.db.Close()) }
 
 // Now is the store's clock, the one that expiry goes by.
 func (s *Store) Now() time.Time { return s.db.Now() }

@@ -42,6 +42,9 @@ func (s *Store) DeliveryFailed(ctx context.Context, u inbox.Undelivered) (inbox.
 				return out, wrap("finding undelivered entry", err)
 			}
 		}
+		if _, _, err := hold(tx, chatKey, seq); err != nil {
+			return out, err
+		}
 		var token string
 		out.known, err = tx.Row(qOutUndelivered, []any{chatKey, seq, u.Cause, ms(now), string(u.ID)}, &token)
 		if err != nil || !out.known {

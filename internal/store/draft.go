@@ -84,6 +84,9 @@ func dropDraft(tx Tx, now time.Time, lane string) error {
 	if err != nil || !ok {
 		return wrap("reading draft", err)
 	}
+	if _, _, err := getChat(tx, chat); err != nil {
+		return err
+	}
 	if _, err := tx.Exec(qDraftEnd, lane); err != nil {
 		return fmt.Errorf("ending draft: %w", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
@@ -75,12 +77,12 @@ func openQuestion(tx Tx, l lane) (waitRow, bool, error) {
 
 // endQuestion ends a pending question without an answer, and its turn with it.
 func endQuestion(tx Tx, now time.Time, w waitRow, state confirm.State, why string) (l lane, spoke bool, err error) {
-	spoke, ok, err := endWait(tx, now, w, state, nil)
-	if err != nil || !ok {
+	l, found, err := getLane(tx, w.Lane)
+	if err != nil {
 		return l, false, err
 	}
-	l, found, err := getLane(tx, w.Lane)
-	if err != nil || !found {
+	spoke, ok, err := endWait(tx, now, w, state, nil)
+	if err != nil || !ok || !found {
 		return l, spoke, err
 	}
 	if l.turn == w.Turn {
@@ -115,7 +117,7 @@ func (s *Store) Expire(ctx context.Context, limit int) ([]dispatch.Ended, time.T
 		return nil, peek.next, err
 	}
 	out, err := write(ctx, s, "", func(tx Tx, now time.Time) (e expired, err error) {
-		due, err := queryWaits(tx, qWaitDue, ms(now), limit)
+		due, err := dueWaits(tx, now, limit)
 		if err != nil {
 			return e, err
 		}
@@ -133,6 +135,46 @@ func (s *Store) Expire(ctx context.Context, limit int) ([]dispatch.Ended, time.T
 		return e, err
 	})
 	return out.ended, out.next, err
+}
+
+const qLaneHold = `SELECT key FROM lane WHERE key=?1 /*lock skip*/`
+
+// dueWaits are questions that are over. Their lanes are locked, and then their
+// chats; those whose lane somebody else writes to are left for the next time.
+func dueWaits(tx Tx, now time.Time, limit int) (due []waitRow, err error) {
+	seen, err := queryWaits(tx, qWaitDue, ms(now), limit)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(seen, func(a, b waitRow) int { return strings.Compare(a.Lane, b.Lane) })
+	held := seen[:0]
+	for _, w := range seen {
+		var key string
+		ok, err := tx.Row(qLaneHold, []any{w.Lane}, &key)
+		if err != nil {
+			return nil, fmt.Errorf("locking lane: %w", err)
+		}
+		if ok {
+			held = append(held, w)
+		}
+	}
+	slices.SortStableFunc(held, func(a, b waitRow) int { return strings.Compare(a.ChatKey, b.ChatKey) })
+	for _, w := range held {
+		if _, _, err := getChat(tx, w.ChatKey); err != nil {
+			return nil, err
+		}
+	}
+	// What was seen before the locks may be otherwise by now.
+	for _, w := range held {
+		w, ok, err := queryWait(tx, qWaitGet, w.Token)
+		if err != nil {
+			return nil, err
+		}
+		if ok && w.State == confirm.Pending && !w.Expires.After(now) {
+			due = append(due, w)
+		}
+	}
+	return due, nil
 }
 
 func nextExpiry(tx Tx) (time.Time, error) {
@@ -155,14 +197,18 @@ func command(tx Tx, now time.Time, c inbox.Command) (inbox.Accepted, error) {
 	if fresh, err := remember(tx, now, c.DedupeKey); err != nil || !fresh {
 		return inbox.Accepted{Outcome: inbox.Duplicate}, err
 	}
+	var l lane
+	var found bool
+	if c.Action != inbox.ActSay {
+		var err error
+		if l, found, err = getLane(tx, c.Place.Lane); err != nil {
+			return acc, err
+		}
+	}
 	if err := logUser(tx, now, c.Place, c.In); err != nil {
 		return acc, err
 	}
 	if c.Action != inbox.ActSay {
-		l, found, err := getLane(tx, c.Place.Lane)
-		if err != nil {
-			return acc, err
-		}
 		if !found {
 			l = lane{key: c.Place.Lane, channel: c.Place.Channel, chatKey: c.Place.ChatKey}
 		}

@@ -30,7 +30,7 @@ type Forgotten struct {
 const (
 	// The first range is that of the keys {chat}:…; another chat's key may be
 	// in it, but its row names that chat.
-	qChatLanes = `SELECT key FROM lane WHERE (key=?1 OR (key>?2 AND key<?3)) AND chat_key=?1 ORDER BY key`
+	qChatLanes = `SELECT key FROM lane WHERE (key=?1 OR (key>?2 AND key<?3)) AND chat_key=?1 ORDER BY key /*lock*/`
 	qLaneClear = `UPDATE lane SET lang='', error='' WHERE key=?1 AND (lang<>'' OR error<>'')`
 	qLaneTurns = `SELECT id FROM turn WHERE lane=?1`
 )
@@ -75,16 +75,16 @@ type forgetting struct {
 }
 
 func (f *forgetting) all(old toldRows) error {
+	lanes, err := f.strings(qChatLanes, f.chat, f.chat+":", f.chat+";")
+	if err != nil {
+		return err
+	}
 	c, found, err := getChat(f.tx, f.chat)
 	if err != nil {
 		return err
 	}
 	if found {
 		f.out.Channel = c.channel
-	}
-	lanes, err := f.strings(qChatLanes, f.chat, f.chat+":", f.chat+";")
-	if err != nil {
-		return err
 	}
 	for _, key := range lanes {
 		if err := f.lane(key); err != nil {

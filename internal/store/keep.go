@@ -15,6 +15,9 @@ import (
 
 const (
 	qKVGet = `SELECT value, version FROM kv WHERE scope=?1 AND key=?2 /*lock*/`
+	// A row that another process has just made is an error, after which the
+	// write runs again.
+	qKVNew = `INSERT INTO kv(scope, key, value, version) VALUES(?1, ?2, ?3, 1)`
 	qKVPut = `INSERT INTO kv(scope, key, value, version) VALUES(?1, ?2, ?3, 1) ON CONFLICT(scope, key) DO UPDATE SET value=?3, version=kv.version+1`
 )
 
@@ -36,6 +39,7 @@ func getKV(tx Tx, scope tool.Scope, key string) (v json.RawMessage, version int6
 // put commits one buffered write. A deleted key keeps its row, so that its
 // version never starts again.
 func put(tx Tx, w tool.Write) error {
+	query := qKVPut
 	if w.IfVersion != nil {
 		_, version, err := getKV(tx, w.Scope, w.Key)
 		if err != nil {
@@ -44,8 +48,11 @@ func put(tx Tx, w tool.Write) error {
 		if version != *w.IfVersion {
 			return turn.ErrConflict
 		}
+		if version == 0 {
+			query = qKVNew
+		}
 	}
-	_, err := tx.Exec(qKVPut, string(w.Scope), w.Key, []byte(w.Value))
+	_, err := tx.Exec(query, string(w.Scope), w.Key, []byte(w.Value))
 	return wrap("saving value", err)
 }
 

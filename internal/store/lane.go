@@ -22,6 +22,8 @@ type lane struct {
 	lang    string
 	over    bool   // the notice of a full queue was given
 	failure string // of the last turn, where it failed
+	// give is set where save is to end the lease that the row has.
+	give bool
 }
 
 const qLaneGet = `SELECT channel, chat_key, in_seq, done_seq, coalesce(ready_at,0), turn, parked, head_attempt, fence, turns, lang, noticed, error FROM lane WHERE key=?1 /*lock*/`
@@ -52,6 +54,8 @@ const (
 	qLaneInsert = `INSERT INTO lane(key, channel, chat_key, in_seq, done_seq, ready_at, turn, parked, head_attempt, fence, turns, lang, noticed)
  VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`
 	qLaneUpdate = `UPDATE lane SET in_seq=?2, done_seq=?3, ready_at=?4, turn=?5, parked=?6, head_attempt=?7, fence=?8, turns=?9, lang=?10, noticed=?11 WHERE key=?1`
+	qLaneGive   = `UPDATE lane SET in_seq=?2, done_seq=?3, ready_at=?4, turn=?5, parked=?6, head_attempt=?7, fence=?8, turns=?9, lang=?10, noticed=?11,
+ owner='', lease_until=0 WHERE key=?1`
 )
 
 // save writes the row back, and works out whether the lane has work.
@@ -60,7 +64,11 @@ func (l *lane) save(tx Tx, now time.Time, found bool) error {
 	ready := sql.NullInt64{Int64: l.ready, Valid: l.ready != 0}
 	var err error
 	if found {
-		_, err = tx.Exec(qLaneUpdate, l.key, l.inSeq, l.doneSeq, ready, l.turn, l.parked, l.attempt, l.fence, l.turns, l.lang, l.over)
+		query := qLaneUpdate
+		if l.give {
+			query = qLaneGive
+		}
+		_, err = tx.Exec(query, l.key, l.inSeq, l.doneSeq, ready, l.turn, l.parked, l.attempt, l.fence, l.turns, l.lang, l.over)
 	} else {
 		_, err = tx.Exec(qLaneInsert, l.key, l.channel, l.chatKey, l.inSeq, l.doneSeq, ready, l.turn, l.parked, l.attempt, l.fence, l.turns, l.lang, l.over)
 	}

@@ -56,6 +56,23 @@ func (c *chat) pass(tx Tx) error {
 	return nil
 }
 
+const qOutLane = `SELECT coalesce(w.lane, '') FROM outbox o LEFT JOIN wait w ON w.token=o.wait WHERE o.chat=?1 AND o.seq=?2`
+
+// hold locks what the end of an entry may touch: the lane of the question that
+// it is part of, if any, and then the chat.
+func hold(tx Tx, chatKey string, seq int64) (c chat, found bool, err error) {
+	var lane string
+	if _, err := tx.Row(qOutLane, []any{chatKey, seq}, &lane); err != nil {
+		return c, false, fmt.Errorf("reading entry's question: %w", err)
+	}
+	if lane != "" {
+		if _, _, err := getLane(tx, lane); err != nil {
+			return c, false, err
+		}
+	}
+	return getChat(tx, chatKey)
+}
+
 // skipEnded is pass for entries that were withdrawn.
 func skipEnded(tx Tx, chatKey string) error {
 	c, ok, err := getChat(tx, chatKey)
@@ -219,6 +236,9 @@ func (s *Store) Retry(ctx context.Context, e outbox.Entry, due time.Time, unknow
 		doubts++
 	}
 	_, err := write(ctx, s, e.ChatKey, func(tx Tx, now time.Time) (none, error) {
+		if _, _, err := getChat(tx, e.ChatKey); err != nil {
+			return none{}, err
+		}
 		var token string
 		ok, err := tx.Row(`UPDATE outbox SET state='queued', next_at=?3, maybe=?4, error=?5, updated_at=?6 WHERE chat=?1 AND seq=?2 AND state='sending' RETURNING wait`,
 			[]any{e.ChatKey, e.Seq, ms(due), doubts, cause, ms(now)}, &token)
@@ -237,6 +257,9 @@ func (s *Store) Retry(ctx context.Context, e outbox.Entry, due time.Time, unknow
 // Failed ends an entry that won't be sent.
 func (s *Store) Failed(ctx context.Context, e outbox.Entry, unknown bool, cause string) (outbox.Failure, error) {
 	return write(ctx, s, e.ChatKey, func(tx Tx, now time.Time) (f outbox.Failure, err error) {
+		if _, _, err := hold(tx, e.ChatKey, e.Seq); err != nil {
+			return f, err
+		}
 		state := "failed"
 		if unknown {
 			state = "unknown"

@@ -14,15 +14,7 @@ import (
 // many chats and open questions there are.
 func TestQueries_UseAnIndex(t *testing.T) {
 	t.Parallel()
-	db, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "parley.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := openSQLite(t)
 	for name, query := range store.HotQueries {
 		err := db.Read(t.Context(), func(tx store.Tx) error {
 			args := make([]any, strings.Count(query, "?"))
@@ -52,4 +44,18 @@ func maxArg(query string) (n int) {
 		}
 	}
 	return n
+}
+
+func openSQLite(t *testing.T) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "parley.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
 }

@@ -58,7 +58,7 @@ func (k Keep) rules() []rule {
 		{`SELECT id FROM turn t WHERE state<>'running' AND updated_at<?1
  AND NOT EXISTS (SELECT 1 FROM call c WHERE c.turn=t.id) LIMIT ?2`, `DELETE FROM turn WHERE id=?1`, 1, k.Turns},
 		{`SELECT lane, call FROM run WHERE keep_until<?1 LIMIT ?2`, `DELETE FROM run WHERE lane=?1 AND call=?2`, 2, time.Nanosecond},
-		{`SELECT channel, user FROM sender WHERE let_in_at=0 AND expires_at<?1 LIMIT ?2`, `DELETE FROM sender WHERE channel=?1 AND user=?2 AND let_in_at=0`, 2, time.Nanosecond},
+		{`SELECT channel, "user" FROM sender WHERE let_in_at=0 AND expires_at<?1 LIMIT ?2`, `DELETE FROM sender WHERE channel=?1 AND "user"=?2 AND let_in_at=0`, 2, time.Nanosecond},
 		{`SELECT id FROM audit WHERE at<?1 AND id<=coalesce((SELECT min(id) FROM cursor), id) LIMIT ?2`, `DELETE FROM audit WHERE id=?1`, 1, k.Audit},
 		{`SELECT chat, n FROM log WHERE at<?1 LIMIT ?2`, `DELETE FROM log WHERE chat=?1 AND n=?2`, 2, k.Log},
 		{`SELECT lane, n FROM history WHERE at<?1 LIMIT ?2`, `DELETE FROM history WHERE lane=?1 AND n=?2`, 2, k.History},

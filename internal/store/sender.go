@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	qSenderGet  = `SELECT expires_at, let_in_at FROM sender WHERE channel=?1 AND user=?2 /*lock*/`
+	qSenderGet  = `SELECT expires_at, let_in_at FROM sender WHERE channel=?1 AND "user"=?2 /*lock*/`
 	qSenderAsk  = `SELECT count(*) FROM sender WHERE channel=?1 AND let_in_at=0 AND expires_at>?2`
-	qSenderTell = `INSERT INTO sender(channel, user, name, code, asked_at, expires_at, let_in_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0)
- ON CONFLICT(channel, user) DO UPDATE SET name=?3, code=?4, asked_at=?5, expires_at=?6`
-	qSenderCode = `SELECT channel, user FROM sender WHERE code=?1 AND code<>'' AND expires_at>?2 /*lock*/`
-	qSenderIn   = `UPDATE sender SET code='', let_in_at=?3 WHERE channel=?1 AND user=?2`
-	qSenderOut  = `DELETE FROM sender WHERE channel=?1 AND user=?2`
-	qSenderList = `SELECT channel, user, name, code, asked_at, expires_at, let_in_at FROM sender
- WHERE let_in_at>0 OR expires_at>?1 ORDER BY let_in_at=0 DESC, channel, asked_at, user LIMIT ?2`
+	qSenderTell = `INSERT INTO sender(channel, "user", name, code, asked_at, expires_at, let_in_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0)
+ ON CONFLICT(channel, "user") DO UPDATE SET name=?3, code=?4, asked_at=?5, expires_at=?6`
+	qSenderCode = `SELECT channel, "user" FROM sender WHERE code=?1 AND code<>'' AND expires_at>?2 /*lock*/`
+	qSenderIn   = `UPDATE sender SET code='', let_in_at=?3 WHERE channel=?1 AND "user"=?2`
+	qSenderOut  = `DELETE FROM sender WHERE channel=?1 AND "user"=?2`
+	qSenderList = `SELECT channel, "user", name, code, asked_at, expires_at, let_in_at FROM sender
+ WHERE let_in_at>0 OR expires_at>?1 ORDER BY let_in_at=0 DESC, channel, asked_at, "user" LIMIT ?2`
 )
 
 // LetIn tells whether a person was let in by a code.

@@ -8,10 +8,10 @@ import (
 	"github.com/parley-bot/parley/internal/store/sqlite"
 )
 
-// rows is a database that keeps its claims in rows.
+// rows is a database that keeps leases in rows.
 type rows struct{ store.DB }
 
-func (rows) Claims() store.Claims { return nil }
+func (rows) Owner() string { return "me" }
 
 // said is one that says itself whether it is shared.
 type said struct {
@@ -33,7 +33,7 @@ func TestShared(t *testing.T) {
 		want bool
 	}{
 		"one process has the file": {db, false},
-		"claims are rows":          {rows{db}, true},
+		"leases are rows":          {rows{db}, true},
 		"it says so":               {said{db, true}, true},
 		"it says no":               {said{rows{db}, false}, false},
 	} {

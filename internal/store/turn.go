@@ -27,19 +27,20 @@ const (
 // Step is T3.
 func (s *Store) Step(ctx context.Context, l lease.Lane, st turn.Step) (turn.Stepped, error) {
 	out, err := write(ctx, s, l.Key, func(tx Tx, now time.Time) (turn.Stepped, error) {
-		return step(tx, now, l, st)
+		return step(tx, now, l, st, s.db.Owner() != "")
 	})
 	if err == nil && st.Wait != nil && len(out.Texts) == 0 {
-		s.db.Claims().Drop(l.Key) // parked: nobody works on the lane
+		s.claims.drop(l.Key) // parked: nobody works on the lane
 	}
 	return out, err
 }
 
-func step(tx Tx, now time.Time, l lease.Lane, st turn.Step) (out turn.Stepped, err error) {
+func step(tx Tx, now time.Time, l lease.Lane, st turn.Step, leased bool) (out turn.Stepped, err error) {
 	row, err := ownLane(tx, l)
 	if err != nil {
 		return out, err
 	}
+	row.give = leased && st.Wait != nil
 	if st.Wait != nil {
 		texts, err := said(tx, row, st)
 		if err != nil || len(texts) > 0 {
@@ -235,15 +236,15 @@ func (s *Store) Late(ctx context.Context, key string, e audit.Event) error {
 // Finish is T6.
 func (s *Store) Finish(ctx context.Context, l lease.Lane, f turn.Finish) (turn.Finished, error) {
 	out, err := write(ctx, s, l.Key, func(tx Tx, now time.Time) (turn.Finished, error) {
-		return finish(tx, now, l, f)
+		return finish(tx, now, l, f, s.db.Owner() != "")
 	})
 	if err == nil {
-		s.db.Claims().Drop(l.Key)
+		s.claims.drop(l.Key)
 	}
 	return out, err
 }
 
-func finish(tx Tx, now time.Time, l lease.Lane, f turn.Finish) (out turn.Finished, err error) {
+func finish(tx Tx, now time.Time, l lease.Lane, f turn.Finish, leased bool) (out turn.Finished, err error) {
 	row, err := ownLane(tx, l)
 	if err != nil {
 		return out, err
@@ -259,7 +260,7 @@ func finish(tx Tx, now time.Time, l lease.Lane, f turn.Finish) (out turn.Finishe
 	if err := take(tx, row.key, f.TurnID, f.Take); err != nil {
 		return out, err
 	}
-	row.turn, row.parked, row.attempt = "", false, 0
+	row.turn, row.parked, row.attempt, row.give = "", false, 0, leased
 	row.fence++
 	if err := row.advance(tx, f.SeqTo); err != nil {
 		return out, err

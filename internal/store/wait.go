@@ -16,11 +16,14 @@ const undeliverable = time.Hour
 
 const (
 	waitColumns = `spec, state, first_seq, last_seq, delivered_at, expires_at, created_at, message_id, answer`
-	qWaitGet    = `SELECT ` + waitColumns + ` FROM wait WHERE token=?1 /*lock*/`
-	qWaitChat   = `SELECT ` + waitColumns + ` FROM wait WHERE chat_key=?1 AND state='pending' ORDER BY created_at, token /*lock*/`
+	qWaitGet    = `SELECT ` + waitColumns + ` FROM wait WHERE token=?1`
+	qWaitChat   = `SELECT ` + waitColumns + ` FROM wait WHERE chat_key=?1 AND state='pending' ORDER BY created_at, token`
 	qWaitTurn   = `SELECT ` + waitColumns + ` FROM wait WHERE turn=?1 AND state<>'pending' ORDER BY last_seq DESC LIMIT 1`
-	qWaitOpen   = `SELECT ` + waitColumns + ` FROM wait WHERE turn=?1 AND state='pending' /*lock*/`
-	qWaitDue    = `SELECT ` + waitColumns + ` FROM wait WHERE state='pending' AND expires_at<=?1 ORDER BY expires_at LIMIT ?2 /*lock skip*/`
+	qWaitOpen   = `SELECT ` + waitColumns + ` FROM wait WHERE turn=?1 AND state='pending'`
+	qWaitDue    = `SELECT ` + waitColumns + ` FROM wait WHERE state='pending' AND expires_at<=?1 ORDER BY expires_at LIMIT ?2`
+	// Of a question these never change.
+	qWaitPlace  = `SELECT lane, chat_key FROM wait WHERE token=?1`
+	qWaitLanes  = `SELECT lane FROM wait WHERE chat_key=?1 AND state='pending'`
 	qWaitNext   = `SELECT min(expires_at) FROM wait WHERE state='pending'`
 	qWaitInsert = `INSERT INTO wait(token, lane, chat_key, turn, state, spec, first_seq, last_seq, delivered_at, expires_at, created_at, message_id, answer)
  VALUES(?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, 0, ?8, ?9, '', NULL)`
@@ -106,12 +109,16 @@ func park(tx Tx, now time.Time, w *confirm.Wait, first, last int64) error {
 }
 
 // endWait takes the question from pending to state; false where somebody else
-// did before. It withdraws what wasn't sent, or edits it.
+// did before. It withdraws what wasn't sent, or edits it. The question's lane
+// is locked already.
 func endWait(tx Tx, now time.Time, w waitRow, state confirm.State, ans *confirm.Answer) (spoke, ok bool, err error) {
 	var saved []byte
 	value := ""
 	if ans != nil {
 		saved, value = confirm.MarshalAnswer(*ans), ans.Value()
+	}
+	if _, _, err := getChat(tx, w.ChatKey); err != nil {
+		return false, false, err
 	}
 	n, err := tx.Exec(qWaitEnd, w.Token, string(state), saved, ms(now))
 	if err != nil || n == 0 {
@@ -126,6 +133,10 @@ func endWait(tx Tx, now time.Time, w waitRow, state confirm.State, ans *confirm.
 // next sees it.
 func resolve(tx Tx, now time.Time, saved confirm.Saved, ans confirm.Answer) (inbox.Accepted, error) {
 	acc := inbox.Accepted{Outcome: inbox.AnsweredQuestion}
+	l, found, err := getLane(tx, saved.Lane)
+	if err != nil {
+		return acc, err
+	}
 	w, ok, err := queryWait(tx, qWaitGet, saved.Token)
 	if err != nil || !ok {
 		return acc, err
@@ -136,10 +147,6 @@ func resolve(tx Tx, now time.Time, saved confirm.Saved, ans confirm.Answer) (inb
 	}
 	if !ok {
 		return inbox.Accepted{Outcome: inbox.Stale}, nil
-	}
-	l, found, err := getLane(tx, w.Lane)
-	if err != nil {
-		return acc, err
 	}
 	if found && l.turn == w.Turn {
 		l.parked = false

@@ -17,7 +17,6 @@ import (
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
 	"github.com/parley-bot/parley/internal/problem"
-	"github.com/parley-bot/parley/internal/store"
 )
 
 // Options are what a database file is opened with. The zero value works.
@@ -49,7 +48,6 @@ type DB struct {
 	lock   *flock.Flock
 	reads  chan *conn
 	writer *writer
-	claims claims
 	notes  *notes
 	// Unclean is true where the process before this one didn't close it.
 	unclean bool
@@ -162,7 +160,6 @@ func (db *DB) open(ctx context.Context) error {
 	for range db.opts.Readers {
 		db.reads <- nil // opened when first needed
 	}
-	db.claims.taken = map[string]struct{}{}
 	db.writer = newWriter(wconn, boot, db.opts)
 	go db.writer.run()
 	return nil
@@ -222,8 +219,8 @@ func (db *DB) Unclean() bool { return db.unclean }
 // Now is the clock.
 func (db *DB) Now() time.Time { return db.opts.Clock() }
 
-// Claims keeps claims in memory: one process owns the file.
-func (db *DB) Claims() store.Claims { return &db.claims }
+// Owner implements store.DB: one process owns the file.
+func (db *DB) Owner() string { return "" }
 
 // Close finishes what is queued and closes the file. It may be called twice.
 func (db *DB) Close() error {

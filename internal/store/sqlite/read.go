@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/parley-bot/parley/internal/store"
 )
@@ -46,36 +45,4 @@ func (db *DB) Peek(ctx context.Context, fn func(store.Tx) error) error {
 		return db.writer.judge(err)
 	}
 	return nil
-}
-
-// claims are lanes that this process works on.
-type claims struct {
-	mu    sync.Mutex
-	taken map[string]struct{}
-}
-
-// Take implements store.Claims.
-func (c *claims) Take(lane string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.taken[lane]; ok {
-		return false
-	}
-	c.taken[lane] = struct{}{}
-	return true
-}
-
-// Drop implements store.Claims.
-func (c *claims) Drop(lane string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.taken, lane)
-}
-
-// Taken implements store.Claims.
-func (c *claims) Taken(lane string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.taken[lane]
-	return ok
 }

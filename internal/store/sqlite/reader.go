@@ -59,8 +59,8 @@ func (r *Reader) Peek(_ context.Context, fn func(store.Tx) error) error {
 // Now implements store.DB.
 func (r *Reader) Now() time.Time { return r.clock() }
 
-// Claims implements store.DB: a reader works on nothing.
-func (r *Reader) Claims() store.Claims { return &claims{taken: map[string]struct{}{}} }
+// Owner implements store.DB: a reader works on nothing.
+func (r *Reader) Owner() string { return "" }
 
 // Close implements store.DB.
 func (r *Reader) Close() error { return nil }

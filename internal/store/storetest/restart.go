@@ -120,8 +120,11 @@ func restartAlone(b *bench) {
 	suspect, innocent := alone("ana"), alone("ben")
 	b.say(suspect, "ana", "crash", inbox.Queued)
 	b.say(innocent, "ben", "innocent", inbox.Queued)
-	attempts := func(doing string, wantSuspect, wantInnocent int) {
+	attempts := func(doing string, wantSuspect, wantInnocent int, working ...inbox.Place) {
 		b.Helper()
+		for _, p := range working {
+			b.claim(p.Lane)
+		}
 		b.reopen(true)
 		b.lapse()
 		for p, want := range map[inbox.Place]int{suspect: wantSuspect, innocent: wantInnocent} {
@@ -136,13 +139,13 @@ func restartAlone(b *bench) {
 			b.Fatalf("noting %q: %v", key, err)
 		}
 	}
-	attempts("both at work", 1, 1)
+	attempts("both at work", 1, 1, suspect, innocent)
 	note(suspect.Lane)
-	attempts("one alone", 2, 1)
-	attempts("the note counts for one crash", 3, 2)
+	attempts("one alone", 2, 1, suspect)
+	attempts("the note counts for one crash", 3, 2, suspect, innocent)
 	note(suspect.Lane)
 	note("")
-	attempts("no longer alone", 4, 3)
+	attempts("no longer alone", 4, 3, suspect, innocent)
 }
 
 func restartDedupe(b *bench) {

@@ -1,4 +1,4 @@
-package sqlite
+package store_test
 
 import (
 	"fmt"
@@ -12,8 +12,7 @@ import (
 // A chat that came once must not stay in memory.
 func TestClaims_EndWithTheirWork(t *testing.T) {
 	t.Parallel()
-	db := openDB(t, file(t), Options{})
-	s := store.New(db)
+	s := store.New(openSQLite(t))
 	for i := range 100 {
 		lane := fmt.Sprint("web:", i)
 		d := inbox.Delivery{Place: inbox.Place{Channel: "web", Lane: lane, ChatKey: lane}, DedupeKey: lane, Routed: true}
@@ -36,7 +35,7 @@ func TestClaims_EndWithTheirWork(t *testing.T) {
 			t.Fatalf("claim of nothing: %v, %v", ok, err)
 		}
 	}
-	if n := len(db.claims.taken); n != 0 {
+	if n := store.Claimed(s); n != 0 {
 		t.Errorf("%d claims are left", n)
 	}
 }
