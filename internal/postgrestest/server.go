@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -62,10 +63,71 @@ func URL(t testing.TB) string {
 	return shared.s.database(t)
 }
 
-func (s *Server) database(t testing.TB) string {
+// Own is a cluster for one test alone, which may do to it what it wants.
+func Own(t testing.TB) *Server {
+	t.Helper()
+	s, err := start()
+	if err != nil {
+		t.Fatalf("PostgreSQL: %v", err)
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+// URL is that of a new, empty database of the cluster.
+func (s *Server) URL(t testing.TB) string {
+	t.Helper()
+	return s.database(t)
+}
+
+// Halt ends the cluster at once, as a crash would.
+func (s *Server) Halt() {
+	_ = s.cmd.Process.Signal(syscall.SIGQUIT) // or it has ended
+	<-s.exited
+}
+
+// Resume starts the cluster again after Halt.
+func (s *Server) Resume(t testing.TB) {
+	t.Helper()
+	s.exited = make(chan struct{})
+	s.output.Reset()
+	if err := s.launch(filepath.Join(s.dir, "data")); err != nil {
+		t.Fatalf("PostgreSQL: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := s.wait(ctx); err != nil {
+		t.Fatalf("PostgreSQL: %v", err)
+	}
+}
+
+// Template is a database that others are copies of: its schema is made once.
+type Template struct {
+	once sync.Once
+	name string
+	err  error
+}
+
+// URL is that of a new copy of the template. The first use makes that, by
+// prepare, which must leave no connection to it.
+func (p *Template) URL(t testing.TB, prepare func(url string) error) string {
+	t.Helper()
+	p.once.Do(func() {
+		url := URL(t)
+		p.name = url[strings.Index(url, "@/")+2 : strings.IndexByte(url, '?')]
+		p.err = prepare(url)
+	})
+	if p.err != nil {
+		t.Fatalf("PostgreSQL: make a template: %v", p.err)
+	}
+	return shared.s.database(t, "-T", p.name)
+}
+
+func (s *Server) database(t testing.TB, args ...string) string {
 	t.Helper()
 	name := fmt.Sprintf("t%d", s.count.Add(1))
-	if out, err := s.program(context.Background(), "createdb", "-h", s.dir, "-U", owner, name).CombinedOutput(); err != nil {
+	args = append([]string{"-h", s.dir, "-U", owner}, append(args, name)...)
+	if out, err := s.program(context.Background(), "createdb", args...).CombinedOutput(); err != nil {
 		t.Fatalf("PostgreSQL: create a database: %v\n%s", err, out)
 	}
 	return "postgres://" + owner + "@/" + name + "?host=" + s.dir
@@ -102,7 +164,7 @@ func start() (*Server, error) {
 // server ends with that thread, so also with a test process that is killed.
 func (s *Server) launch(data string) error {
 	s.cmd = s.program(context.Background(), "postgres", "-D", data, "-c", "listen_addresses=", "-c", "unix_socket_directories="+s.dir,
-		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=50", "-c", "shared_buffers=16MB")
+		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200", "-c", "shared_buffers=16MB")
 	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
 	endWithParent(s.cmd)
 	started := make(chan error)
@@ -137,8 +199,7 @@ func (s *Server) wait(ctx context.Context) error {
 
 // stop ends the server at once: nothing in it is worth keeping.
 func (s *Server) stop() {
-	_ = s.cmd.Process.Signal(syscall.SIGQUIT) // or it has ended
-	<-s.exited
+	s.Halt()
 	_ = os.RemoveAll(s.dir) // the system's temporary folder
 }
 

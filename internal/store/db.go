@@ -13,7 +13,8 @@ import (
 //
 // Locks are taken in one order, so that transactions wait for each other but
 // never in a circle: the message's dedupe row; lanes, in key order; the chat;
-// then what the chat's lock is for as well: its questions, outbox and log.
+// then what the chat's lock is for as well: its questions, outbox and log; last
+// the audit.
 type Tx interface {
 	// Exec tells how many rows were changed.
 	Exec(query string, args ...any) (int64, error)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -131,10 +132,28 @@ func addEvents(tx Tx, chatKey string, events []audit.Event) error {
 	return nil
 }
 
+// Settler is a driver that gives the numbers of audit events before it commits
+// them, so that a low one may be seen after a high one.
+type Settler interface {
+	// Settled waits until every number up to last can be seen, or never will.
+	Settled(ctx context.Context) (last int64, err error)
+}
+
+func (s *Store) settled(ctx context.Context) (last int64, err error) {
+	if n, ok := s.db.(Settler); ok {
+		return n.Settled(ctx)
+	}
+	return math.MaxInt64, nil
+}
+
 // After reads audit events behind a cursor.
 func (s *Store) After(ctx context.Context, cursor int64, limit int) ([]audit.Row, error) {
+	last, err := s.settled(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading audit: %w", err)
+	}
 	return read(ctx, s, func(tx Tx, _ time.Time) (out []audit.Row, err error) {
-		err = tx.Rows(`SELECT id, event FROM audit WHERE id>?1 ORDER BY id LIMIT ?2`, []any{cursor, limit}, func(scan func(...any) error) error {
+		err = tx.Rows(`SELECT id, event FROM audit WHERE id>?1 AND id<=?3 ORDER BY id LIMIT ?2`, []any{cursor, limit, last}, func(scan func(...any) error) error {
 			var r audit.Row
 			err := scan(&r.ID, (*[]byte)(&r.Event))
 			out = append(out, r)

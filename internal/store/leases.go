@@ -19,9 +19,9 @@ const (
 	qLeaseFree  = `SELECT owner, fence, head_attempt FROM lane WHERE key=?1 AND ready_at IS NOT NULL AND (lease_until<=?2 OR owner=?3) /*lock skip*/`
 	qLeaseTake  = `UPDATE lane SET owner=?2, lease_until=?3, fence=?4, head_attempt=?5 WHERE key=?1`
 	qLeaseGive  = `UPDATE lane SET owner='', lease_until=0 WHERE key=?1 AND owner=?2`
-	qLeaseMine  = `SELECT key, fence FROM lane WHERE owner=?1 ORDER BY key /*lock*/`
-	qLeaseRenew = `UPDATE lane SET lease_until=?2 WHERE owner=?1`
-	qLeaseLeave = `UPDATE lane SET owner='', lease_until=0 WHERE owner=?1`
+	qLeaseMine  = `SELECT key, fence FROM lane WHERE owner=?1 AND owner<>'' ORDER BY key /*lock*/`
+	qLeaseRenew = `UPDATE lane SET lease_until=?2 WHERE owner=?1 AND owner<>''`
+	qLeaseLeave = `UPDATE lane SET owner='', lease_until=0 WHERE owner=?1 AND owner<>''`
 )
 
 // readyLeases lists lanes with work that nobody has a live lease of.

@@ -62,7 +62,7 @@ func load(tx Tx, now time.Time, l lease.Lane, historyMax int) (w turn.Work, err 
 
 const (
 	qTurnGet = `SELECT seq_from, seq_to, version, journal FROM turn WHERE id=?1`
-	qCalls   = `SELECT id, state, effect FROM call WHERE turn=?1 AND state IN ('proposed','started')`
+	qCalls   = `SELECT id, state, effect FROM call WHERE turn=?1 AND state IN ('proposed','started') ORDER BY id`
 )
 
 func savedTurn(tx Tx, row lane) (*turn.Saved, error) {

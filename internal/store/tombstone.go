@@ -29,10 +29,15 @@ type toldRows struct {
 // ever by default: that is for a reading connection, the writer then only
 // looks at what came since.
 func (s *Store) told(ctx context.Context, chatKey string) (toldRows, error) {
+	settled, err := s.settled(ctx)
+	if err != nil {
+		return toldRows{}, fmt.Errorf("reading audit: %w", err)
+	}
 	return read(ctx, s, func(tx Tx, _ time.Time) (t toldRows, err error) {
 		if _, err := tx.Row(`SELECT coalesce(max(id),0) FROM audit`, nil, &t.last); err != nil {
 			return t, fmt.Errorf("reading audit: %w", err)
 		}
+		t.last = min(t.last, settled)
 		t.ids, err = toldIDs(tx, qToldOld, chatKey, t.last)
 		return t, err
 	})

@@ -58,6 +58,7 @@ func draftOnce(b *bench) {
 		b.Errorf("again: %+v", again)
 	}
 	b.reopen(true)
+	b.lapse()
 	w = b.begin(p)
 	if w.Draft == nil || *w.Draft != (turn.Drafted{Seq: 1}) {
 		b.Errorf("after a crash: %+v", w.Draft)
@@ -172,6 +173,7 @@ func draftAttempts(b *bench) {
 		check(b, "attempt", w.Attempt, attempt)
 		b.draft(w, true)
 		b.reopen(true)
+		b.lapse()
 	}
 	w := b.begin(p)
 	check(b, "attempt", w.Attempt, 2)

@@ -18,6 +18,9 @@ type Opened struct {
 	// after a kill -9 where crash is true. As the program does after an
 	// unclean stop, it then counts the crash.
 	Reopen func(crash bool) *store.Store
+	// Parked bounds how many questions are parked by the test of many; 0:
+	// 100,000.
+	Parked int
 	// Holding names the tables, in order, that hold a text anywhere.
 	Holding func(text string) []string
 }
