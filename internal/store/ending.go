@@ -198,10 +198,9 @@ func command(tx Tx, now time.Time, c inbox.Command) (inbox.Accepted, error) {
 		return inbox.Accepted{Outcome: inbox.Duplicate}, err
 	}
 	var l lane
-	var found bool
 	if c.Action != inbox.ActSay {
 		var err error
-		if l, found, err = getLane(tx, c.Place.Lane); err != nil {
+		if l, err = needLane(tx, now, c.Place); err != nil {
 			return acc, err
 		}
 	}
@@ -209,13 +208,10 @@ func command(tx Tx, now time.Time, c inbox.Command) (inbox.Accepted, error) {
 		return acc, err
 	}
 	if c.Action != inbox.ActSay {
-		if !found {
-			l = lane{key: c.Place.Lane, channel: c.Place.Channel, chatKey: c.Place.ChatKey}
-		}
 		if err := act(tx, now, c, &l, &acc); err != nil {
 			return acc, err
 		}
-		if err := l.save(tx, now, found); err != nil {
+		if err := l.save(tx, now, true); err != nil {
 			return acc, err
 		}
 		acc.Wake = l.ready != 0
@@ -227,6 +223,17 @@ func command(tx Tx, now time.Time, c inbox.Command) (inbox.Accepted, error) {
 	acc.Speak = true
 	_, err := say(tx, now, c.Place.Channel, c.Place.ChatKey, parts, saying{})
 	return acc, err
+}
+
+// needLane reads a lane, which it makes where there is none: before its chat is
+// touched, as it is locked.
+func needLane(tx Tx, now time.Time, p inbox.Place) (lane, error) {
+	l, found, err := getLane(tx, p.Lane)
+	if err != nil || found {
+		return l, err
+	}
+	l = lane{key: p.Lane, channel: p.Channel, chatKey: p.ChatKey}
+	return l, l.save(tx, now, false)
 }
 
 func act(tx Tx, now time.Time, c inbox.Command, l *lane, acc *inbox.Accepted) error {

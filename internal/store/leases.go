@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/parley-bot/parley/internal/lease"
@@ -19,9 +18,10 @@ const (
 	qLeaseFree  = `SELECT owner, fence, head_attempt FROM lane WHERE key=?1 AND ready_at IS NOT NULL AND (lease_until<=?2 OR owner=?3) /*lock skip*/`
 	qLeaseTake  = `UPDATE lane SET owner=?2, lease_until=?3, fence=?4, head_attempt=?5 WHERE key=?1`
 	qLeaseGive  = `UPDATE lane SET owner='', lease_until=0 WHERE key=?1 AND owner=?2`
-	qLeaseMine  = `SELECT key, fence FROM lane WHERE owner=?1 AND owner<>'' ORDER BY key /*lock*/`
-	qLeaseRenew = `UPDATE lane SET lease_until=?2 WHERE owner=?1 AND owner<>''`
-	qLeaseLeave = `UPDATE lane SET owner='', lease_until=0 WHERE owner=?1 AND owner<>''`
+	// The rows are locked in order first, as several lanes always are.
+	qLeaseMine  = `(SELECT key FROM lane WHERE owner=?1 AND owner<>'' ORDER BY key /*lock*/)`
+	qLeaseRenew = `UPDATE lane SET lease_until=?2 WHERE key IN ` + qLeaseMine + ` RETURNING key, fence`
+	qLeaseLeave = `UPDATE lane SET owner='', lease_until=0 WHERE key IN ` + qLeaseMine
 )
 
 // readyLeases lists lanes with work that nobody has a live lease of.
@@ -90,17 +90,13 @@ func (s *Store) Renew(ctx context.Context) (lost []string, err error) {
 	}
 	now, err := write(ctx, s, "", func(tx Tx, now time.Time) (map[string]int64, error) {
 		rows := map[string]int64{}
-		err := tx.Rows(qLeaseMine, []any{owner}, func(scan func(...any) error) error {
+		err := tx.Rows(qLeaseRenew, []any{owner, ms(now.Add(laneTerm))}, func(scan func(...any) error) error {
 			var key string
 			var fence int64
 			err := scan(&key, &fence)
 			rows[key] = fence
 			return err
 		})
-		if err != nil {
-			return nil, fmt.Errorf("reading leases: %w", err)
-		}
-		_, err = tx.Exec(qLeaseRenew, owner, ms(now.Add(laneTerm)))
 		return rows, wrap("renewing leases", err)
 	})
 	if err != nil {
@@ -132,11 +128,7 @@ func (s *Store) leave() error {
 		return nil
 	}
 	_, err := write(context.Background(), s, "", func(tx Tx, _ time.Time) (none, error) {
-		err := tx.Rows(qLeaseMine, []any{owner}, func(scan func(...any) error) error { return nil })
-		if err != nil {
-			return none{}, fmt.Errorf("reading leases: %w", err)
-		}
-		_, err = tx.Exec(qLeaseLeave, owner)
+		_, err := tx.Exec(qLeaseLeave, owner)
 		return none{}, wrap("giving leases back", err)
 	})
 	return err

@@ -45,3 +45,9 @@ func openDB(t testing.TB, url string, opts Options) *DB {
 	t.Cleanup(func() { _ = db.Close() }) // it never fails
 	return db
 }
+
+// empty is the URL of a database without anything.
+func empty(t testing.TB) string {
+	t.Helper()
+	return postgrestest.URL(t)
+}

@@ -30,7 +30,7 @@ func TestPostgres(t *testing.T) {
 			Advance: func(d time.Duration) { s.clock.offset.Add(int64(d)) },
 			Reopen:  s.reopen,
 			Holding: s.holding,
-			Parked:  5_000,
+			Parked:  2_000,
 		}
 	})
 }
