@@ -43,6 +43,8 @@ const (
 	// process may keep one (idleTime).
 	lockTime = 15 * time.Second
 	idleTime = 10 * time.Second
+	// leastConns is what bringing the schema up to date takes at once.
+	leastConns = 3
 	// callTime bounds a transaction as a whole.
 	callTime = 60 * time.Second
 )
@@ -108,6 +110,7 @@ func (db *DB) config(url string) (*pgxpool.Config, error) {
 	case cfg.MaxConns < 16 && !hasParam(url, "pool_max_conns"):
 		cfg.MaxConns = 16
 	}
+	cfg.MaxConns = max(cfg.MaxConns, leastConns)
 	cfg.MaxConnLifetime = time.Hour
 	return cfg, nil
 }

@@ -22,8 +22,7 @@ const (
 	beginRead  = `begin isolation level repeatable read read only`
 	// maxClashes is how often a call that lost against others runs.
 	maxClashes = 20
-	// maxBreaks is how often one whose connection broke runs: after a restart
-	// of the server all that are kept in the pool are broken.
+	// maxBreaks is how often one whose connection broke runs.
 	maxBreaks = 4
 )
 
@@ -90,6 +89,7 @@ func (db *DB) again(ctx context.Context, once func() error) error {
 			most, n = maxClashes, clashes
 		case isBroken:
 			breaks++
+			db.pool.Reset() // the others are likely to be broken too
 			most, n = maxBreaks, breaks
 		default:
 			return explain(err)
