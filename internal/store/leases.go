@@ -15,9 +15,9 @@ const (
 	qLeaseReady = `SELECT key FROM lane WHERE ready_at IS NOT NULL AND (lease_until<=?1 OR owner=?2) ORDER BY ready_at LIMIT ?3`
 	// A row that is locked is somebody else's to claim, or is being written
 	// by who will wake the lane's workers.
-	qLeaseFree  = `SELECT owner, fence, head_attempt FROM lane WHERE key=?1 AND ready_at IS NOT NULL AND (lease_until<=?2 OR owner=?3) /*lock skip*/`
-	qLeaseTake  = `UPDATE lane SET owner=?2, lease_until=?3, fence=?4, head_attempt=?5 WHERE key=?1`
-	qLeaseGive  = `UPDATE lane SET owner='', lease_until=0 WHERE key=?1 AND owner=?2`
+	qLeaseFree = `SELECT owner, fence, head_attempt FROM lane WHERE key=?1 AND ready_at IS NOT NULL AND (lease_until<=?2 OR owner=?3) /*lock skip*/`
+	qLeaseTake = `UPDATE lane SET owner=?2, lease_until=?3, fence=?4, head_attempt=?5 WHERE key=?1`
+	qLeaseGive = `UPDATE lane SET owner='', lease_until=0 WHERE key=?1 AND owner=?2`
 	// The rows are locked in order first, as several lanes always are.
 	qLeaseMine  = `(SELECT key FROM lane WHERE owner=?1 AND owner<>'' ORDER BY key /*lock*/)`
 	qLeaseRenew = `UPDATE lane SET lease_until=?2 WHERE key IN ` + qLeaseMine + ` RETURNING key, fence`

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"fmt"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -30,4 +32,16 @@ func (c *clock) now() time.Time {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.server.Add(time.Since(c.base))
+}
+
+// micros reads a column that has serverTime.
+func micros(row []string, i int) (time.Time, error) {
+	if len(row) <= i {
+		return time.Time{}, fmt.Errorf("the server's answer has %d columns", len(row))
+	}
+	n, err := strconv.ParseInt(row[i], 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("reading the server's clock: %w", err)
+	}
+	return time.UnixMicro(n), nil
 }

@@ -69,7 +69,7 @@ func TestHammer_NoDeadlock(t *testing.T) {
 func deadlocks(t *testing.T, db *DB) (n int) {
 	t.Helper()
 	// A session tells of its doings at the latest when it ends.
-	db.pool.Reset()
+	db.pool.reset()
 	err := db.Peek(t.Context(), func(tx store.Tx) error {
 		_, err := tx.Row(`SELECT deadlocks FROM pg_stat_database WHERE datname=current_database()`, nil, &n)
 		return err

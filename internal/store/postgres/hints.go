@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/parley-bot/parley/internal/store"
 )
@@ -123,20 +123,19 @@ func (h *hints) payloads(all map[store.Hint]struct{}) (out []string) {
 
 // tell commits a NOTIFY, which needn't survive anything.
 func (h *hints) tell(payload string) error {
-	ctx, cancel := context.WithTimeout(h.ctx, connectTime)
-	defer cancel()
-	t, err := h.db.pool.Begin(ctx)
-	if err != nil {
+	return h.db.pool.with(h.ctx, func(ctx context.Context, c *conn) error {
+		_, err := c.ask(ctx, `begin; set local synchronous_commit=off`)
+		if err == nil {
+			_, err = c.pc.ExecParams(ctx, `select pg_notify($1, $2)`, [][]byte{[]byte(hintChannel), []byte(payload)}, nil, nil, nil).Close()
+		}
+		if err == nil {
+			_, err = c.ask(ctx, `commit`)
+		}
+		if err != nil {
+			h.db.leave(c)
+		}
 		return err
-	}
-	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing
-	if _, err := t.Exec(ctx, `set local synchronous_commit=off`); err != nil {
-		return err
-	}
-	if _, err := t.Exec(ctx, `select pg_notify($1, $2)`, hintChannel, payload); err != nil {
-		return err
-	}
-	return t.Commit(ctx)
+	})
 }
 
 // Hints implements store.Hinter. It has a connection of its own, and makes it
@@ -160,7 +159,15 @@ func (db *DB) Hints(ctx context.Context, heard func(store.Hint)) {
 }
 
 func (db *DB) listen(ctx context.Context, heard func(store.Hint)) error {
-	c, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
+	var told []note
+	cfg := db.pool.cfg.Copy()
+	cfg.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
+		var said note
+		if json.Unmarshal([]byte(n.Payload), &said) == nil && said.From != db.owner {
+			told = append(told, said)
+		}
+	}
+	c, err := pgconn.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -168,26 +175,28 @@ func (db *DB) listen(ctx context.Context, heard func(store.Hint)) error {
 		bye, cancel := context.WithTimeout(context.Background(), connectTime)
 		defer cancel()
 		_ = c.Close(bye) // it is of no use any more
+		select {
+		case <-c.CleanupDone():
+		case <-bye.Done():
+		}
 	}()
-	if _, err := c.Exec(ctx, "listen "+hintChannel); err != nil {
+	if _, err := c.Exec(ctx, "listen "+hintChannel).ReadAll(); err != nil {
 		return err
 	}
 	// What came before was missed.
 	heard(store.Hint{Kind: store.HintAll})
 	for {
-		n, err := c.WaitForNotification(ctx)
-		if err != nil {
+		if err := c.WaitForNotification(ctx); err != nil {
 			return err
 		}
-		var told note
-		if json.Unmarshal([]byte(n.Payload), &told) != nil || told.From == db.owner {
-			continue
+		for _, said := range told {
+			if len(said.Keys) == 0 {
+				heard(store.Hint{Kind: store.HintAll})
+			}
+			for _, hint := range said.Keys {
+				heard(hint)
+			}
 		}
-		if len(told.Keys) == 0 {
-			heard(store.Hint{Kind: store.HintAll})
-		}
-		for _, hint := range told.Keys {
-			heard(hint)
-		}
+		told = told[:0]
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/url"
 	"os"
 	"syscall"
 )
@@ -17,10 +16,4 @@ func lost(err error) bool {
 	}
 	_, ok := errors.AsType[net.Error](err)
 	return ok
-}
-
-// hasParam tells whether a connection string sets a parameter, in either form.
-func hasParam(raw, name string) bool {
-	u, err := url.Parse(raw)
-	return err == nil && u.Query().Has(name)
 }

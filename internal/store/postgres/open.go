@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/store"
@@ -51,7 +52,7 @@ const (
 
 // DB is an open database.
 type DB struct {
-	pool  *pgxpool.Pool
+	pool  *pool
 	opts  Options
 	log   *slog.Logger
 	owner string
@@ -74,76 +75,72 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	if db.log == nil {
 		db.log = slog.New(slog.DiscardHandler)
 	}
-	cfg, err := db.config(url)
+	cfg, conns, err := config(url)
 	if err != nil {
 		return nil, err
 	}
-	if db.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
-		return nil, problem.StoreUnavailable.Errorf("opening database: %w", err)
-	}
+	db.pool = newPool(cfg, max(leastConns, cmp.Or(opts.MaxConns, conns)))
 	if err := db.prepare(ctx); err != nil {
-		db.pool.Close()
-		return nil, fmt.Errorf("opening database %s: %w", place(cfg.ConnConfig), err)
+		return nil, errors.Join(fmt.Errorf("opening database %s: %w", place(cfg), err), db.pool.close())
 	}
 	db.hints = newHints(db)
 	return db, nil
 }
 
-func (db *DB) config(url string) (*pgxpool.Config, error) {
-	cfg, err := pgxpool.ParseConfig(url)
+// defaultConns is how many connections are kept where the URL doesn't say.
+const defaultConns = 16
+
+func config(url string) (cfg *pgconn.Config, conns int, err error) {
+	cfg, err = pgconn.ParseConfig(url)
 	if err != nil {
 		// Not err: it may quote the URL.
-		return nil, problem.StoreURL.Errorf("store.url is not valid: write postgres://user:password@host/database")
+		return nil, 0, problem.StoreURL.Errorf("store.url is not valid: write postgres://user:password@host/database")
 	}
-	set := cfg.ConnConfig.RuntimeParams
+	set := cfg.RuntimeParams
+	conns = defaultConns
+	if text, ok := set["pool_max_conns"]; ok {
+		if conns, err = strconv.Atoi(text); err != nil || conns < leastConns || conns > 1000 {
+			return nil, 0, problem.StoreURL.Errorf("pool_max_conns in store.url must be a number from %d to 1000", leastConns)
+		}
+	}
+	// Parameters of pgx's other layers, common in such URLs. The server would
+	// refuse them.
+	maps.DeleteFunc(set, func(name, _ string) bool {
+		return strings.HasPrefix(name, "pool_") || name == "default_query_exec_mode" ||
+			name == "statement_cache_capacity" || name == "description_cache_capacity"
+	})
 	set["application_name"] = cmp.Or(set["application_name"], "parley")
-	cfg.ConnConfig.ConnectTimeout = cmp.Or(cfg.ConnConfig.ConnectTimeout, connectTime)
-	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		// Not as parameters of the connection, which poolers refuse.
-		_, err := c.PgConn().Exec(ctx, fmt.Sprintf(`set lock_timeout=%d; set idle_in_transaction_session_timeout=%d`,
-			lockTime.Milliseconds(), idleTime.Milliseconds())).ReadAll()
-		return err
-	}
-	switch {
-	case db.opts.MaxConns > 0:
-		cfg.MaxConns = int32(db.opts.MaxConns) //nolint:gosec // a handful
-	case cfg.MaxConns < 16 && !hasParam(url, "pool_max_conns"):
-		cfg.MaxConns = 16
-	}
-	cfg.MaxConns = max(cfg.MaxConns, leastConns)
-	cfg.MaxConnLifetime = time.Hour
-	return cfg, nil
+	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, connectTime)
+	return cfg, conns, nil
 }
 
 // place names the database without a secret.
-func place(c *pgx.ConnConfig) string {
+func place(c *pgconn.Config) string {
 	return strconv.Quote(c.Database) + " at " + c.Host
 }
 
 // prepare makes sure that the server can be used.
 func (db *DB) prepare(ctx context.Context) error {
-	var version int
-	if err := db.pool.QueryRow(ctx, `select current_setting('server_version_num')::int`).Scan(&version); err != nil {
+	err := db.pool.with(ctx, func(ctx context.Context, c *conn) error {
+		asked := time.Now()
+		row, err := c.ask(ctx, `select current_setting('server_version_num')::int/10000, `+serverTime)
+		if err != nil {
+			return err
+		}
+		server, err := micros(row, 1)
+		if err != nil {
+			return err
+		}
+		db.clock.set(asked, server)
+		if version, err := strconv.Atoi(row[0]); err != nil || version < oldest {
+			return fmt.Errorf("the server is PostgreSQL %s, parley needs %d or later", row[0], oldest)
+		}
+		return nil
+	})
+	if err != nil {
 		return problem.StoreUnavailable.Wrap(explain(err))
 	}
-	if version/10000 < oldest {
-		return problem.StoreUnavailable.Errorf("the server is PostgreSQL %d, parley needs %d or later", version/10000, oldest)
-	}
-	if err := db.tick(ctx); err != nil {
-		return problem.StoreUnavailable.Wrap(explain(err))
-	}
-	return db.migrate(ctx)
-}
-
-// tick sets the clock.
-func (db *DB) tick(ctx context.Context) error {
-	var server int64
-	before := time.Now()
-	if err := db.pool.QueryRow(ctx, `select `+serverTime).Scan(&server); err != nil {
-		return err
-	}
-	db.clock.set(before, time.UnixMicro(server))
-	return nil
+	return db.migrate(ctx, migrations)
 }
 
 // Now is the database's clock.
@@ -161,8 +158,7 @@ func (db *DB) Owner() string { return db.owner }
 // called twice.
 func (db *DB) Close() error {
 	db.hints.close()
-	db.pool.Close()
-	return nil
+	return db.pool.close()
 }
 
 var errClosed = errors.New("the database is closed")

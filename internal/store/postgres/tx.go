@@ -1,146 +1,172 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
-	"sync"
-	"unicode/utf8"
+	"strconv"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/parley-bot/parley/internal/store"
 )
 
-// tx is a transaction on a connection; pgx keeps its statements prepared.
+// tx is a transaction on a connection.
 type tx struct {
 	ctx   context.Context
-	c     *pgx.Conn
+	c     *conn
 	write bool
+}
+
+// statement is a prepared statement with the formats of its columns.
+type statement struct {
+	*pgconn.StatementDescription
+	formats []int16
+}
+
+const (
+	oidBool  = 16
+	oidBytea = 17
+	oidInt8  = 20
+	oidInt2  = 21
+	oidInt4  = 23
+	oidNum   = 1700
+)
+
+const (
+	asText   = 0
+	asBinary = 1
+)
+
+// statement gives the prepared one. They are kept for as long as the connection
+// lives: the store has a bounded number of them.
+func (t *tx) statement(query string) (*statement, error) {
+	kept := t.c.reads
+	if t.write {
+		kept = t.c.writes // these have locks
+	}
+	if s, ok := kept[query]; ok {
+		return s, nil
+	}
+	name := "s" + strconv.Itoa(len(t.c.reads)+len(t.c.writes))
+	d, err := t.c.pc.Prepare(t.ctx, name, translate(query, t.write), nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &statement{d, make([]int16, len(d.Fields))}
+	for i, f := range d.Fields {
+		if f.DataTypeOID == oidBytea {
+			s.formats[i] = asBinary
+		}
+	}
+	kept[query] = s
+	return s, nil
+}
+
+func (t *tx) query(query string, args []any) (*pgconn.ResultReader, *statement, error) {
+	s, err := t.statement(query)
+	if err != nil {
+		return nil, nil, err
+	}
+	values, formats := make([][]byte, len(args)), make([]int16, len(args))
+	for i, a := range args {
+		if values[i], formats[i], err = bind(a); err != nil {
+			return nil, nil, fmt.Errorf("argument %d: %w", i+1, err)
+		}
+	}
+	return t.c.pc.ExecPrepared(t.ctx, s.Name, values, formats, s.formats), s, nil
 }
 
 // Exec implements store.Tx.
 func (t *tx) Exec(query string, args ...any) (int64, error) {
-	tag, err := t.c.Exec(t.ctx, translated(query, t.write), bind(args)...)
+	rows, _, err := t.query(query, args)
+	if err != nil {
+		return 0, err
+	}
+	tag, err := rows.Close()
 	return tag.RowsAffected(), err
 }
 
 // Row implements store.Tx.
-func (t *tx) Row(query string, args []any, dest ...any) (bool, error) {
-	rows, err := t.c.Query(t.ctx, translated(query, t.write), bind(args)...)
+func (t *tx) Row(query string, args []any, dest ...any) (ok bool, err error) {
+	rows, s, err := t.query(query, args)
 	if err != nil {
 		return false, err
 	}
-	defer rows.Close()
-	if !rows.Next() {
-		return false, rows.Err()
+	if ok = rows.NextRow(); ok {
+		err = s.scan(rows.Values(), dest)
 	}
-	if err := scan(rows, dest); err != nil {
-		return false, err
+	_, end := rows.Close()
+	if err == nil {
+		err = end
 	}
-	rows.Close()
-	return rows.Err() == nil, rows.Err()
+	return ok && err == nil, err
 }
 
 // Rows implements store.Tx. each may make no query.
 func (t *tx) Rows(query string, args []any, each func(scan func(dest ...any) error) error) error {
-	rows, err := t.c.Query(t.ctx, translated(query, t.write), bind(args)...)
+	rows, s, err := t.query(query, args)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := each(func(dest ...any) error { return scan(rows, dest) }); err != nil {
-			return err
-		}
+	for err == nil && rows.NextRow() {
+		err = each(func(dest ...any) error { return s.scan(rows.Values(), dest) })
 	}
-	return rows.Err()
+	_, end := rows.Close()
+	if err == nil {
+		err = end
+	}
+	return err
 }
 
-// PostgreSQL's texts can't have the byte 0. It is written as a character for
-// private use and a digit.
-const escape = "\uE000"
+// bind writes a value as PostgreSQL reads it.
+func bind(a any) (value []byte, format int16, err error) {
+	v, err := sqldriver.DefaultParameterConverter.ConvertValue(a)
+	if err != nil {
+		return nil, 0, err
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil, asText, nil
+	case []byte:
+		return v, asBinary, nil
+	case string:
+		return []byte(toText(v)), asText, nil
+	case int64:
+		return strconv.AppendInt(nil, v, 10), asText, nil
+	case bool:
+		return strconv.AppendBool(nil, v), asText, nil
+	default:
+		return nil, 0, fmt.Errorf("%T is no value of the store", a)
+	}
+}
 
-var (
-	escaper   = strings.NewReplacer("\x00", escape+"0", escape, escape+"1") //nolint:gochecknoglobals // constant
-	unescaper = strings.NewReplacer(escape+"0", "\x00", escape+"1", escape) //nolint:gochecknoglobals // constant
-)
-
-// bind makes texts such that PostgreSQL takes them: without the byte 0, and
-// valid UTF-8.
-func bind(args []any) []any {
-	own := false
-	for i, a := range args {
-		s, ok := a.(string)
-		if !ok || utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 && !strings.Contains(s, escape) {
+// scan puts a row where dest points.
+func (s *statement) scan(raw [][]byte, dest []any) error {
+	row := make([]sqldriver.Value, len(raw))
+	for i, b := range raw {
+		if b == nil {
 			continue
 		}
-		if !own {
-			args, own = append([]any(nil), args...), true
-		}
-		args[i] = escaper.Replace(strings.ToValidUTF8(s, "\uFFFD"))
-	}
-	return args
-}
-
-// scan is the reverse of bind.
-func scan(rows pgx.Rows, dest []any) error {
-	if err := rows.Scan(dest...); err != nil {
-		return err
-	}
-	for _, d := range dest {
-		switch d := d.(type) {
-		case *string:
-			if strings.Contains(*d, escape) {
-				*d = unescaper.Replace(*d)
+		switch s.Fields[i].DataTypeOID {
+		case oidBytea:
+			row[i] = bytes.Clone(b)
+		case oidInt2, oidInt4, oidInt8, oidNum:
+			n, err := strconv.ParseInt(string(b), 10, 64)
+			if err != nil {
+				return fmt.Errorf("column %d: %w", i+1, err)
 			}
-		case *any:
-			if s, ok := (*d).(string); ok && strings.Contains(s, escape) {
-				*d = unescaper.Replace(s)
-			}
+			row[i] = n
+		case oidBool:
+			row[i] = len(b) == 1 && b[0] == 't'
+		default:
+			row[i] = fromText(string(b))
 		}
 	}
-	return nil
-}
-
-// translations are kept by the store's query: those are constants.
-var translations [2]sync.Map //nolint:gochecknoglobals // a cache of a pure function
-
-func translated(query string, write bool) string {
-	cache := &translations[0]
-	if write {
-		cache = &translations[1]
-	}
-	if q, ok := cache.Load(query); ok {
-		return q.(string) //nolint:errcheck,forcetypeassert // only strings are kept
-	}
-	q := translate(query, write)
-	cache.Store(query, q)
-	return q
-}
-
-// translate makes ?1 of the store's dialect $1, and the comments that ask for
-// locks clauses; what only reads takes none.
-func translate(query string, write bool) string {
-	lock, skip := "", ""
-	if write {
-		lock, skip = "FOR UPDATE", "FOR UPDATE SKIP LOCKED"
-	}
-	query = strings.NewReplacer("/*lock*/", lock, "/*lock skip*/", skip).Replace(query)
-	var out strings.Builder
-	quoted := false
-	for _, r := range query {
-		switch {
-		case r == '\'':
-			quoted = !quoted
-		case r == '?' && !quoted:
-			r = '$'
-		}
-		out.WriteRune(r)
-	}
-	return out.String()
+	return store.ScanRow(row, dest)
 }
 
 // protect makes a panic of fn an error: the connection must be given back.

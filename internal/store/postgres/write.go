@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/parley-bot/parley/internal/inbox"
 	"github.com/parley-bot/parley/internal/store"
@@ -50,9 +49,9 @@ func (db *DB) Later(ctx context.Context, fn func(store.Tx) error) error {
 // Read implements store.DB: fn has one snapshot.
 func (db *DB) Read(ctx context.Context, fn func(store.Tx) error) error {
 	return db.again(ctx, func() error {
-		return db.with(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
-			t := &tx{ctx: ctx, c: c.Conn()}
-			if _, err := c.Conn().PgConn().Exec(ctx, beginRead).ReadAll(); err != nil {
+		return db.pool.with(ctx, func(ctx context.Context, c *conn) error {
+			t := &tx{ctx: ctx, c: c}
+			if _, err := c.pc.Exec(ctx, beginRead).ReadAll(); err != nil {
 				return broken(err)
 			}
 			if err := protect(fn, t); err != nil {
@@ -69,8 +68,8 @@ func (db *DB) Read(ctx context.Context, fn func(store.Tx) error) error {
 // Peek implements store.DB.
 func (db *DB) Peek(ctx context.Context, fn func(store.Tx) error) error {
 	return db.again(ctx, func() error {
-		return db.with(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
-			return broken(protect(fn, &tx{ctx: ctx, c: c.Conn()}))
+		return db.pool.with(ctx, func(ctx context.Context, c *conn) error {
+			return broken(protect(fn, &tx{ctx: ctx, c: c}))
 		})
 	})
 }
@@ -89,7 +88,7 @@ func (db *DB) again(ctx context.Context, once func() error) error {
 			most, n = maxClashes, clashes
 		case isBroken:
 			breaks++
-			db.pool.Reset() // the others are likely to be broken too
+			db.pool.reset() // the others are likely to be broken too
 			most, n = maxBreaks, breaks
 		default:
 			return explain(err)
@@ -110,27 +109,6 @@ func pass(ctx context.Context, d time.Duration) bool {
 	case <-timer.C:
 		return true
 	}
-}
-
-// with lends a connection. fn's context doesn't end with the caller's, which
-// would take the connection along.
-func (db *DB) with(ctx context.Context, fn func(context.Context, *pgxpool.Conn) error) error {
-	c, err := db.pool.Acquire(ctx)
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return fmt.Errorf("%w: waiting for a connection: %w", inbox.ErrUnavailable, context.Cause(ctx))
-	case err.Error() == "closed pool": // puddle's error, which pgx doesn't export
-		return errClosed
-	case code(err) != "":
-		return err
-	default:
-		return fmt.Errorf("%w: %w", inbox.ErrUnavailable, err)
-	}
-	defer c.Release()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
-	defer cancel()
-	return fn(ctx, c)
 }
 
 // broken marks an error after which the connection is of no use: the server
@@ -160,17 +138,17 @@ func network(err error) bool {
 // commit runs fn in a transaction, once.
 func (db *DB) commit(ctx context.Context, fn func(store.Tx) error) error {
 	var doubt string
-	err := db.with(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
+	err := db.pool.with(ctx, func(ctx context.Context, c *conn) error {
 		start := time.Now()
 		xid, err := db.begin(ctx, c)
 		if err != nil {
 			return broken(err)
 		}
-		if err := protect(fn, &tx{ctx: ctx, c: c.Conn(), write: true}); err != nil {
+		if err := protect(fn, &tx{ctx: ctx, c: c, write: true}); err != nil {
 			db.leave(c)
 			return broken(err)
 		}
-		pc := c.Conn().PgConn()
+		pc := c.pc
 		if db.opts.OnCommit != nil {
 			db.opts.OnCommit(pc.PID())
 		}
@@ -198,28 +176,24 @@ func (db *DB) commit(ctx context.Context, fn func(store.Tx) error) error {
 	return db.resolve(ctx, doubt, err)
 }
 
-func (db *DB) begin(ctx context.Context, c *pgxpool.Conn) (xid string, err error) {
+func (db *DB) begin(ctx context.Context, c *conn) (xid string, err error) {
 	asked := time.Now()
-	res, err := c.Conn().PgConn().Exec(ctx, beginWrite).ReadAll()
+	row, err := c.ask(ctx, beginWrite)
 	if err != nil {
 		return "", err
 	}
-	if len(res) != 2 || len(res[1].Rows) != 1 || len(res[1].Rows[0]) != 2 {
-		return "", errors.New("the server's answer to the beginning of a transaction isn't understood")
-	}
-	row := res[1].Rows[0]
-	server, err := strconv.ParseInt(string(row[1]), 10, 64)
+	server, err := micros(row, 1)
 	if err != nil {
-		return "", fmt.Errorf("reading the server's clock: %w", err)
+		return "", err
 	}
-	db.clock.set(asked, time.UnixMicro(server))
-	return string(row[0]), nil
+	db.clock.set(asked, server)
+	return row[0], nil
 }
 
 // leave ends a transaction of which nothing is to stay. A connection that can't
 // is closed, and the pool drops it.
-func (db *DB) leave(c *pgxpool.Conn) {
-	pc := c.Conn().PgConn()
+func (db *DB) leave(c *conn) {
+	pc := c.pc
 	if pc.IsClosed() {
 		return
 	}
@@ -242,19 +216,23 @@ func (db *DB) resolve(ctx context.Context, xid string, cause error) error {
 	defer cancel()
 	db.log.Warn("connection was lost at a commit, its outcome is asked for", "err", cause)
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		var status *string
-		err := db.with(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
-			return c.QueryRow(ctx, `select pg_xact_status($1::text::xid8)`, xid).Scan(&status)
+		var status string
+		err := db.pool.with(ctx, func(ctx context.Context, c *conn) error {
+			row, err := c.ask(ctx, `select coalesce(pg_xact_status('`+xid+`'::xid8), '')`)
+			if err == nil {
+				status = row[0]
+			}
+			return err
 		})
 		switch {
 		case errors.Is(err, errClosed):
 			return fmt.Errorf("%w: whether it was committed isn't known: %w", inbox.ErrUnavailable, cause)
 		case err != nil: // the server is away still
-		case status == nil:
+		case status == "":
 			return fmt.Errorf("%w: whether it was committed isn't known: %w", inbox.ErrUnavailable, cause)
-		case *status == "committed":
+		case status == "committed":
 			return nil
-		case *status == "aborted":
+		case status == "aborted":
 			return &brokenError{cause}
 		}
 		if !pass(ctx, wait) {
@@ -266,17 +244,14 @@ func (db *DB) resolve(ctx context.Context, xid string, cause error) error {
 // Settled implements store.Settler.
 func (db *DB) Settled(ctx context.Context) (last int64, err error) {
 	err = db.again(ctx, func() error {
-		return db.with(ctx, func(ctx context.Context, c *pgxpool.Conn) error {
-			res, err := c.Conn().PgConn().Exec(ctx, `begin isolation level read committed read only; `+lockAudit+
-				`; select case when is_called then last_value else 0 end from audit_id; commit`).ReadAll()
+		return db.pool.with(ctx, func(ctx context.Context, c *conn) error {
+			row, err := c.ask(ctx, `begin isolation level read committed read only; `+lockAudit+
+				`; select case when is_called then last_value else 0 end from audit_id; commit`)
 			if err != nil {
 				db.leave(c)
 				return broken(err)
 			}
-			if len(res) != 4 || len(res[2].Rows) != 1 {
-				return errors.New("the server's answer to a question for the last number isn't understood")
-			}
-			last, err = strconv.ParseInt(string(res[2].Rows[0][0]), 10, 64)
+			last, err = strconv.ParseInt(row[0], 10, 64)
 			return err
 		})
 	})

@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"modernc.org/sqlite"
+
+	"github.com/parley-bot/parley/internal/store"
 )
 
 // conn is one connection with its prepared statements. It is a store.Tx while
@@ -104,7 +106,7 @@ func (c *conn) Row(query string, args []any, dest ...any) (ok bool, err error) {
 	case err != nil:
 		return false, err
 	}
-	if err := scanRow(s.row, dest); err != nil {
+	if err := store.ScanRow(s.row, dest); err != nil {
 		return false, err
 	}
 	// A statement that writes is done only when it was run to its end.
@@ -123,7 +125,7 @@ func (c *conn) Rows(query string, args []any, each func(scan func(dest ...any) e
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	// Not the statement's own row: each may run the same statement.
 	row := make([]driver.Value, len(s.row))
-	scan := func(dest ...any) error { return scanRow(row, dest) }
+	scan := func(dest ...any) error { return store.ScanRow(row, dest) }
 	for {
 		switch err := rows.Next(row); {
 		case errors.Is(err, io.EOF):

@@ -1,4 +1,4 @@
-package sqlite
+package store
 
 import (
 	"bytes"
@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// scanRow puts a row's values where dest points. SQLite's values are int64,
-// float64, string, []byte and nil; those that a destination can't hold are
-// errors, so that a wrong query is found by its first test.
-func scanRow(row []driver.Value, dest []any) error {
+// ScanRow puts a row's values where dest points, for a driver. Values are int64,
+// float64, bool, string, []byte and nil; those that a destination can't hold
+// are errors, so that a wrong query is found by its first test.
+func ScanRow(row []driver.Value, dest []any) error {
 	if len(row) != len(dest) {
 		return fmt.Errorf("the query has %d columns, %d are asked for", len(row), len(dest))
 	}
