@@ -6,28 +6,76 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
 	_ "modernc.org/sqlite" // the database is read as it lies on the disk
 )
 
-// books opens the database that a daemon left behind.
-func books(t *testing.T, dir string) *sql.DB {
+// ledger is a database that daemons left behind: it gives the first column of
+// a query in SQLite's words.
+type ledger func(ctx context.Context, query string, args ...string) ([]string, error)
+
+// books opens the file that a daemon left behind.
+func books(t *testing.T, dir string) ledger {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+dir+"/parley.db?mode=ro")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	return db
+	return func(ctx context.Context, query string, args ...string) (out []string, err error) {
+		values := make([]any, len(args))
+		for i, a := range args {
+			values[i] = a
+		}
+		rows, err := db.QueryContext(ctx, query, values...)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var s string
+			if err := rows.Scan(&s); err != nil {
+				return nil, err
+			}
+			out = append(out, s)
+		}
+		return out, rows.Err()
+	}
+}
+
+// sharedBooks opens the PostgreSQL database that several daemons left behind.
+func sharedBooks(t *testing.T, url string) ledger {
+	t.Helper()
+	c, err := pgconn.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.WithoutCancel(t.Context())) })
+	words := strings.NewReplacer("?1", "$1", "parked<>0", "parked", "group_concat(json_extract(event,'$.type'))", "count(*)")
+	field := regexp.MustCompile(`json_extract\(event,'\$\.(\w+)'\)`)
+	return func(ctx context.Context, query string, args ...string) (out []string, err error) {
+		query = field.ReplaceAllString(words.Replace(query), "(convert_from(event,'UTF8')::json->>'$1')")
+		values := make([][]byte, len(args))
+		for i, a := range args {
+			values[i] = []byte(a)
+		}
+		res := c.ExecParams(ctx, query, values, nil, nil, nil).Read()
+		for _, row := range res.Rows {
+			out = append(out, string(row[0]))
+		}
+		return out, res.Err
+	}
 }
 
 // invariants are what has to hold once everything was said and the daemon has
 // stopped: nothing is left to do, and nothing was done twice.
-func invariants(t *testing.T, db *sql.DB) {
+func invariants(t *testing.T, db ledger) {
 	t.Helper()
 	for what, query := range map[string]string{
 		"lanes with work":                `SELECT key FROM lane WHERE ready_at IS NOT NULL OR in_seq<>done_seq`,
@@ -64,21 +112,10 @@ func events(kind string) string {
 		` GROUP BY json_extract(event,'$.turn'), json_extract(event,'$.callId') HAVING count(*)>1`
 }
 
-func column(t *testing.T, db *sql.DB, query string, args ...any) (out []string) {
+func column(t *testing.T, db ledger, query string, args ...string) []string {
 	t.Helper()
-	rows, err := db.QueryContext(context.WithoutCancel(t.Context()), query, args...)
+	out, err := db(context.WithoutCancel(t.Context()), query, args...)
 	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-		out = append(out, s)
-	}
-	if err := rows.Err(); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return out
@@ -86,7 +123,7 @@ func column(t *testing.T, db *sql.DB, query string, args ...any) (out []string) 
 
 // checkLog compares a person's memory with the chat's log: every text that was
 // accepted is there once, in order, and the bot said no more than they heard.
-func checkLog(t *testing.T, db *sql.DB, p *person) {
+func checkLog(t *testing.T, db ledger, p *person) {
 	t.Helper()
 	if diff := cmp.Diff(p.wrote, column(t, db, `SELECT text FROM log WHERE chat=?1 AND author='user' ORDER BY n`, p.chat)); diff != "" {
 		t.Errorf("chat %s: what the person wrote, as they remember it (-) and in the log (+):\n%s", p.name, diff)
@@ -105,7 +142,7 @@ func checkLog(t *testing.T, db *sql.DB, p *person) {
 }
 
 // clean tells whether the file was closed in good order.
-func clean(t *testing.T, db *sql.DB) {
+func clean(t *testing.T, db ledger) {
 	t.Helper()
 	if got := fmt.Sprint(column(t, db, `SELECT value FROM meta WHERE name='boot'`)); got != "[closed]" {
 		t.Errorf("the database was left by %s, want it closed", got)

@@ -83,7 +83,7 @@ func (a *App) judge(ctx context.Context, name string, s standing) time.Duration 
 		a.log.Warn("alert could not be queued", "channel", name, "err", err)
 		return again
 	}
-	a.outbox.Wake(channel, a.cfg.Alerts.Chat)
+	a.speak(channel, a.cfg.Alerts.Chat)
 	if _, err := state.Swap(ctx, keyAlert, had, want); err != nil {
 		a.log.Warn("alert could not be noted", "channel", name, "err", err)
 	}

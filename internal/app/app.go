@@ -20,6 +20,7 @@ import (
 	"github.com/parley-bot/parley/internal/lease"
 	"github.com/parley-bot/parley/internal/outbox"
 	"github.com/parley-bot/parley/internal/store"
+	"github.com/parley-bot/parley/internal/store/postgres"
 	"github.com/parley-bot/parley/internal/store/sqlite"
 	"github.com/parley-bot/parley/internal/turn"
 )
@@ -27,7 +28,7 @@ import (
 // App is a running bot.
 type App struct {
 	*Bot
-	db         *sqlite.DB
+	db         opened
 	st         *store.Store
 	owner      string
 	inbox      *inbox.Inbox
@@ -63,21 +64,23 @@ func New(ctx context.Context, b *Bot, serve bool) (*App, error) {
 	return a, nil
 }
 
+// opened is an open database of either kind.
+type opened interface {
+	store.DB
+	// Unclean tells whether the process before this one was cut short.
+	Unclean() bool
+	// Shrink gives back what rest doesn't need.
+	Shrink()
+}
+
 func (a *App) openStore(ctx context.Context) error {
-	path, err := sqlitePath(a.cfg)
-	if err != nil {
-		return err
-	}
 	commits, sizes, err := storeMetrics(a.registry.Registerer())
 	if err != nil {
 		return err
 	}
-	a.db, err = sqlite.Open(ctx, path, sqlite.Options{
-		Clock: a.opts.Clock, UnsafeFS: a.cfg.Store.UnsafeFS, OnCommit: a.opts.OnCommit, Fatal: a.fatal,
-		Observe: func(took time.Duration, calls int) {
-			commits.Observe(took.Seconds())
-			sizes.Observe(float64(calls))
-		},
+	a.db, err = a.openDB(ctx, func(took time.Duration, calls int) {
+		commits.Observe(took.Seconds())
+		sizes.Observe(float64(calls))
 	})
 	if err != nil {
 		return err
@@ -89,6 +92,21 @@ func (a *App) openStore(ctx context.Context) error {
 	a.st = store.New(db)
 	a.Bot.store.Store(a.st)
 	return nil
+}
+
+func (a *App) openDB(ctx context.Context, observe func(took time.Duration, calls int)) (opened, error) {
+	if url, ok := postgresURL(a.cfg); ok {
+		return postgres.Open(ctx, url, postgres.Options{
+			Clock: a.opts.Clock, Log: a.log, Observe: func(took time.Duration) { observe(took, 1) },
+		})
+	}
+	path, err := sqlitePath(a.cfg)
+	if err != nil {
+		return nil, err
+	}
+	return sqlite.Open(ctx, path, sqlite.Options{
+		Clock: a.opts.Clock, UnsafeFS: a.cfg.Store.UnsafeFS, OnCommit: a.opts.OnCommit, Fatal: a.fatal, Observe: observe,
+	})
 }
 
 func storeMetrics(reg prometheus.Registerer) (commits, sizes prometheus.Histogram, err error) {
@@ -122,7 +140,7 @@ func (a *App) join(serve bool) (err error) {
 	a.reloads = newReloader(a.Bot)
 	a.health = newHealth(a.adapters, reg)
 	a.outbox = outbox.New(outbox.Config{MaxAge: a.cfg.Outbox.MaxAge}, outbox.Deps{
-		Store: a.st, Adapters: adapters, OnLogged: a.hub.grew, Log: a.log, Registerer: reg,
+		Store: a.st, Adapters: adapters, OnLogged: a.grew, Log: a.log, Registerer: reg, Standby: a.st.Owner() != "",
 		OnFailed:   a.unasked,
 		OnQuestion: func(t time.Time) { a.dispatcher.Deadline(t) },
 		OnTried:    a.health.sent,
@@ -130,7 +148,7 @@ func (a *App) join(serve bool) (err error) {
 	a.engine, err = turn.New(a.setup(), turn.Deps{
 		Store:   a.st,
 		Adapter: func(name string) (channels.Adapter, bool) { ad, ok := adapters[name]; return ad, ok },
-		Own:     func(name string) bool { _, ok := adapters[name]; return ok },
+		Own:     a.outbox.Sends,
 		Spoke:   a.spoke, Typing: a.outbox.Typing, Draft: a.draft, Asked: a.asked, Now: a.st.Now, Log: a.log,
 		Unavailable: func(err error) bool { return errors.Is(err, inbox.ErrUnavailable) },
 		Registerer:  reg, Channels: names,
@@ -188,7 +206,7 @@ func (a *App) spoke(channel, chatKey string, s turn.Spoke, parts []channels.Part
 			Created: a.st.Now(), Asks: s.Asks,
 		})
 	default:
-		a.outbox.Wake(channel, chatKey)
+		a.speak(channel, chatKey)
 	}
 }
 
@@ -201,7 +219,7 @@ func (a *App) draft(channel, chatKey string, d turn.Drafted, first channels.Part
 func (a *App) ended(e dispatch.Ended) {
 	a.inbox.Ended(e.Tool, "expired", e.Waited)
 	if e.Speak {
-		a.outbox.Wake(e.Channel, e.ChatKey)
+		a.speak(e.Channel, e.ChatKey)
 	}
 	if e.More {
 		a.dispatcher.Wake(e.Lane)
@@ -240,9 +258,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.cancel = cancel
 	a.outbox.Start(work)
 	a.dispatcher.Start(work)
-	for _, f := range a.followers {
-		a.running.Go(func() { a.report("audit", f.Run(work)) })
-	}
+	a.replicate(work)
 	a.running.Go(func() { a.retention(work) })
 	a.running.Go(func() { a.alert(work) })
 	if a.opts.Watch && a.opts.Load != nil {

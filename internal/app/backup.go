@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/parley-bot/parley/internal/config"
+	"github.com/parley-bot/parley/internal/problem"
 	"github.com/parley-bot/parley/internal/store/sqlite"
 )
 
@@ -16,6 +17,9 @@ import (
 // own copy is the last to appear. It overwrites nothing, and where it fails it
 // leaves nothing.
 func Backup(ctx context.Context, cfg *config.Config, target string) ([]sqlite.Copy, error) {
+	if _, ok := postgresURL(cfg); ok {
+		return nil, problem.Unavailable.Errorf("the database is PostgreSQL's, which has its own tools to back it up: use pg_dump, or what its host offers")
+	}
 	path, err := sqlitePath(cfg)
 	if err != nil {
 		return nil, err

@@ -121,7 +121,8 @@ func Build(ctx context.Context, cfg *config.Config, opts Options) (*Bot, error) 
 	b.brain, err = b.think(ctx, cfg, remote)
 	keep(err)
 	keep(b.makeChannels())
-	if _, err := sqlitePath(cfg); err != nil {
+	if _, ok := postgresURL(cfg); !ok {
+		_, err := sqlitePath(cfg)
 		keep(err)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -204,13 +205,26 @@ func sqlitePath(cfg *config.Config) (string, error) {
 	path, ok := strings.CutPrefix(url, "sqlite://")
 	if !ok || path == "" {
 		scheme, _, _ := strings.Cut(url, ":")
-		return "", problem.Unavailable.Errorf("store.url: %q is not available in this build: use sqlite://FILE, such as sqlite://data/parley.db", scheme)
+		return "", problem.Unavailable.Errorf("store.url: this needs a database of its own file, which %s:// has not", scheme)
 	}
 	return filepath.FromSlash(path), nil
 }
 
-// DataDir is the folder of the database, "" where there is none.
+// postgresURL is store.url where that is PostgreSQL's.
+func postgresURL(cfg *config.Config) (string, bool) {
+	url := cfg.Store.URL.Reveal()
+	return url, strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://")
+}
+
+// localDir is for what a process keeps beside a database that isn't a file.
+const localDir = "data"
+
+// DataDir is the folder of the database, or the one for what isn't in it; ""
+// where there is none.
 func DataDir(cfg *config.Config) string {
+	if _, ok := postgresURL(cfg); ok {
+		return localDir
+	}
 	path, err := sqlitePath(cfg)
 	if err != nil {
 		return ""

@@ -51,7 +51,7 @@ func (a *App) hold(ctx context.Context, in instance) (held context.Context, rele
 			a.health.linked(in.name, channels.Link{State: channels.LinkConnecting, Detail: "the store doesn't say whether another process receives"})
 			stands = false
 		case ok:
-			held, release := a.keepHold(ctx, in, asked)
+			held, release := a.keepHold(ctx, right{in.name, roleReceive, a.owner}, asked)
 			return held, release, nil
 		case !stands:
 			a.log.Info("channel stands by: another process receives", "channel", in.name)
@@ -64,15 +64,23 @@ func (a *App) hold(ctx context.Context, in instance) (held context.Context, rele
 	}
 }
 
+// right is what a lease is of: a channel, and what only one process may do
+// there.
+type right struct{ name, role, owner string }
+
 // keepHold renews a lease that was asked for at a time, until it is released
 // or lost.
-func (a *App) keepHold(ctx context.Context, in instance, asked time.Time) (held context.Context, release func()) {
+func (a *App) keepHold(ctx context.Context, of right, asked time.Time) (held context.Context, release func()) {
 	held, lose := context.WithCancelCause(ctx)
 	lost := func(why string) {
 		if held.Err() == nil {
-			a.log.Warn("channel must not receive any more", "channel", in.name, "why", why)
+			if of.role == roleReceive {
+				a.log.Warn("channel must not receive any more", "channel", of.name, "why", why)
+			} else {
+				a.log.Warn("lease was lost", "channel", of.name, "role", of.role, "why", why)
+			}
 		}
-		lose(fmt.Errorf("receiving for %s: %w", in.name, lease.ErrLost))
+		lose(fmt.Errorf("%s for %s: %w", of.role, of.name, lease.ErrLost))
 	}
 	// The database counts from when it has the call, which is later. A call
 	// that hangs must not keep the end from coming, so a timer brings it.
@@ -82,14 +90,14 @@ func (a *App) keepHold(ctx context.Context, in instance, asked time.Time) (held 
 	renewing.Go(func() {
 		for wait := renewEvery; channels.Rest(held, wait) == nil; {
 			asked, wait = time.Now(), renewEvery
-			_, ok, err := a.st.LeaseAccount(held, in.name, roleReceive, a.owner)
+			_, ok, err := a.st.LeaseAccount(held, of.name, of.role, of.owner)
 			switch {
 			case held.Err() != nil:
 			case err != nil:
-				a.log.Warn("lease of the channel could not be renewed: trying again", "channel", in.name, "err", err)
+				a.log.Warn("lease of the channel could not be renewed: trying again", "channel", of.name, "err", err)
 				wait = renewAgain
 			case !ok:
-				lost("another process receives")
+				lost("another process has it")
 			default:
 				end.Reset(left(asked))
 			}
@@ -101,8 +109,8 @@ func (a *App) keepHold(ctx context.Context, in instance, asked time.Time) (held 
 		end.Stop()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
-		if err := a.st.ReleaseAccount(ctx, in.name, roleReceive, a.owner); err != nil {
-			a.log.Warn("lease of the channel could not be given back: it ends by itself", "channel", in.name, "err", err)
+		if err := a.st.ReleaseAccount(ctx, of.name, of.role, of.owner); err != nil {
+			a.log.Warn("lease of the channel could not be given back: it ends by itself", "channel", of.name, "err", err)
 		}
 	})
 }

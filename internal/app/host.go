@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -88,6 +90,16 @@ func (h *hub) watch(key string) (<-chan struct{}, func()) {
 		if len(h.subs[key]) == 0 {
 			delete(h.subs, key)
 		}
+	}
+}
+
+// all signals every watcher.
+func (h *hub) all() {
+	h.mu.Lock()
+	keys := slices.Collect(maps.Keys(h.subs))
+	h.mu.Unlock()
+	for _, key := range keys {
+		h.grew(key)
 	}
 }
 

@@ -64,7 +64,7 @@ func Kinds() config.Options {
 	for _, p := range config.Presets() {
 		o.Providers = append(o.Providers, p.Name)
 	}
-	o.Stores = []string{"sqlite"}
+	o.Stores = []string{"sqlite", "postgres"}
 	o.Channel = func(cfg *config.Config, c config.Channel) error {
 		k, ok := findKind(c.Kind)
 		if !ok {

@@ -7,12 +7,16 @@ import (
 	"github.com/parley-bot/parley/internal/config"
 	"github.com/parley-bot/parley/internal/control"
 	"github.com/parley-bot/parley/internal/store"
+	"github.com/parley-bot/parley/internal/store/postgres"
 	"github.com/parley-bot/parley/internal/store/sqlite"
 )
 
 // Operate runs fn with the operations of the daemon that has the database, or
 // with those of the store itself where no daemon runs.
 func Operate(ctx context.Context, cfg *config.Config, fn func(control.Operations) error) error {
+	if url, ok := postgresURL(cfg); ok {
+		return operateShared(ctx, url, fn)
+	}
 	path, err := sqlitePath(cfg)
 	if err != nil {
 		return err
@@ -32,12 +36,32 @@ func Operate(ctx context.Context, cfg *config.Config, fn func(control.Operations
 	return errors.Join(fn(atRest{s}), s.Close())
 }
 
+// operateShared works in the database itself, beside the daemons.
+func operateShared(ctx context.Context, url string, fn func(control.Operations) error) error {
+	db, err := postgres.Open(ctx, url, postgres.Options{Reader: true})
+	if err != nil {
+		return err
+	}
+	s := store.New(db)
+	return errors.Join(fn(atRest{s}), s.Close())
+}
+
 // atRest are the operations on a store that no daemon has.
 type atRest struct{ *store.Store }
 
 func (s atRest) ForgetChat(ctx context.Context, chat string) (known bool, err error) {
 	f, err := s.Forget(ctx, chat)
-	return f.Channel != "", err
+	if err != nil {
+		return false, err
+	}
+	for _, lane := range f.Cut {
+		s.Hint(store.Hint{Kind: store.HintCut, Key: lane})
+	}
+	if f.Speak {
+		s.Hint(store.Hint{Kind: store.HintChat, Key: chat, Channel: f.Channel})
+	}
+	s.Hint(store.Hint{Kind: store.HintLog, Key: chat})
+	return f.Channel != "", nil
 }
 
 // live are those of the running bot.
@@ -53,15 +77,15 @@ func (l live) ForgetChat(ctx context.Context, chat string) (known bool, err erro
 		return false, err
 	}
 	for _, lane := range f.Cut {
-		l.a.dispatcher.Cut(lane)
+		l.a.cut(lane)
 	}
 	for _, r := range f.Resolved {
 		l.a.inbox.Ended(r.Tool, r.Outcome, r.Waited)
 	}
 	if f.Speak {
-		l.a.outbox.Wake(f.Channel, chat)
+		l.a.speak(f.Channel, chat)
 	}
-	l.a.hub.grew(chat)
+	l.a.grew(chat)
 	l.a.wakeAudit()
 	return f.Channel != "", nil
 }
@@ -69,6 +93,9 @@ func (l live) ForgetChat(ctx context.Context, chat string) (known bool, err erro
 // listen opens the socket for commands. Without it the daemon works as well;
 // commands that change something then need it stopped.
 func (a *App) listen(ctx context.Context) {
+	if _, ok := postgresURL(a.cfg); ok {
+		return // commands work in the database
+	}
 	path, err := sqlitePath(a.cfg)
 	if err == nil {
 		a.control, err = control.Listen(ctx, path, live{a.st, a})

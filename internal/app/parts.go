@@ -126,8 +126,8 @@ func (a *App) makeInbox(reg prometheus.Registerer) (err error) {
 		c.Channels[in.name] = p
 	}
 	a.inbox, err = inbox.New(c, inbox.Deps{
-		Store: a.st, Words: a.words, Texts: a.texts, Wake: a.dispatcher.Wake, Speak: a.outbox.Wake,
-		Logged: a.hub.grew, Cut: a.dispatcher.Cut, Log: a.log, Registerer: reg, Now: a.st.Now,
+		Store: a.st, Words: a.words, Texts: a.texts, Wake: a.dispatcher.Wake, Speak: a.speak,
+		Logged: a.grew, Cut: a.cut, Log: a.log, Registerer: reg, Now: a.st.Now,
 		Tools: a.confirming(),
 	})
 	return err

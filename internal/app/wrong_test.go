@@ -28,7 +28,7 @@ func TestBuild_WrongConfigs(t *testing.T) {
 		{"mistakes of an adapter are told with the rest", script + "loop: {max_steps: 0}\nlocale: {en: {ai: {eror: x}}}\nchannels:\n  telegram: {mode: webhook}\n  web: {kind: webchat, titel: Shop}\n"},
 		{"an adapter's own check", script + "channels:\n  telegram: {token: \"123:AAE\", mode: webhook}\n  sms: {kind: twilio, account_sid: AC0, auth_token: a}\n"},
 		{"Discord without what it needs", script + "channels:\n  discord: {token: \"Bot a.b.c\", mode: interactions, api_url: discord.com, message_content: maybe}\n  dc2: {kind: discord, token: a.b.c, mode: interactions, gateway_url: \"https://x\"}\n"},
-		{"a store of a later version", script + "store: {url: \"postgres://u:hunter2@db/parley\"}\nchannels: {web: {kind: webchat}}\n"},
+		{"a database without its name", script + "store: {url: \"postgres://u:hunter2@db/\"}\nchannels: {web: {kind: webchat}}\n"},
 		{"a store that doesn't exist", script + "store: {url: \"mysql://u:hunter2@db/parley\"}\nchannels: {web: {kind: webchat}}\n"},
 		{"a web chat's origin", script + "channels: {web: {kind: webchat, origins: [shop.example.com]}}\n"},
 		{"a script that is none", script + "tools: {scripts: [broken.ts]}\nchannels: {web: {kind: webchat}}\n"},

@@ -95,6 +95,9 @@ func (f *Follower) Wake() {
 	}
 }
 
+// Name is the sink's.
+func (f *Follower) Name() string { return f.sink.Name() }
+
 // Run follows until ctx ends and then closes the sink. What isn't written by
 // then is written after the next start.
 func (f *Follower) Run(ctx context.Context) error {

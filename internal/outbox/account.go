@@ -30,6 +30,7 @@ type account struct {
 	wake    *sync.Cond
 	state   stage
 	pause   pause
+	standby bool // another process sends
 	// doubtful are entries that Next said are being sent, by seq: such a one
 	// may be about to be taken, having been born in a commit just now.
 	doubtful map[string]doubt
@@ -52,7 +53,7 @@ const (
 )
 
 func newAccount(o *Outbox, name string, adapter channels.Adapter) *account {
-	a := &account{o: o, name: name, adapter: adapter, chats: make(map[string]*chat), doubtful: make(map[string]doubt), drafts: make(map[draftKey]*Draft)}
+	a := &account{o: o, name: name, adapter: adapter, chats: make(map[string]*chat), doubtful: make(map[string]doubt), drafts: make(map[draftKey]*Draft), standby: o.deps.Standby}
 	a.wake = sync.NewCond(&a.mu)
 	o.metrics.create(name)
 	a.sentOK = o.metrics.sends.WithLabelValues(name, outOK)
@@ -117,7 +118,7 @@ func (a *account) giveBackAll() {
 func (a *account) hand(e Entry) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.state >= stageDraining {
+	if a.state >= stageDraining || a.standby {
 		return false
 	}
 	if d, ok := a.doubtful[e.ChatKey]; ok && e.Seq <= d.seq {
@@ -148,7 +149,7 @@ func (a *account) hand(e Entry) bool {
 func (a *account) hint(key string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.state >= stageDraining {
+	if a.state >= stageDraining || a.standby {
 		return
 	}
 	if c := a.chats[key]; c != nil {
@@ -233,10 +234,10 @@ func (a *account) take() *chat {
 	for {
 		switch {
 		case a.state == stageHalted,
-			a.state == stageDraining && (a.queued == 0 || a.pause.on):
+			a.state == stageDraining && (a.queued == 0 || a.pause.on || a.standby):
 			a.senders--
 			return nil
-		case a.queued > 0 && !a.pause.on:
+		case a.queued > 0 && !a.pause.on && !a.standby:
 			if a.behind && a.queued < 2*a.o.cfg.Senders {
 				a.behind = false
 				poke(a.o.scan)
@@ -267,6 +268,9 @@ func (a *account) settle(c *chat, s step) {
 		c.entry = nil // nothing may overtake the one put back
 	}
 	switch {
+	case a.standby && (s.outcome == nil || s.outcome.do != doSent):
+		// What is marked as sending is the other process's to doubt.
+		delete(a.chats, c.key)
 	case s.outcome != nil, s.hold:
 		a.lie(c, s.rest)
 	case a.state == stageHalted:

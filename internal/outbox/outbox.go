@@ -50,6 +50,8 @@ type Deps struct {
 	Store Store
 	// Adapters by the channel's instance name.
 	Adapters map[string]channels.Adapter
+	// Standby: nothing is sent for a channel before Resume.
+	Standby bool
 	// OnLogged hears of each chat whose log grew.
 	OnLogged func(chatKey string)
 	// OnFailed hears of entries whose end cancelled a turn: Failure.Lane is

@@ -60,7 +60,7 @@ func (a *account) scan(ctx context.Context) error {
 	for range scanPages {
 		a.mu.Lock()
 		after, skip := a.cursor, a.state != stageRunning || a.pause.on || len(a.chats) >= a.o.cfg.MaxChats
-		skip = skip || time.Now().Before(a.scanFrom)
+		skip = skip || a.standby || time.Now().Before(a.scanFrom)
 		a.mu.Unlock()
 		if skip {
 			return nil

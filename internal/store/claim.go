@@ -114,6 +114,26 @@ func (s *Store) Shared() bool {
 // AccountTerm is how long an account's lease lasts unless renewed.
 const AccountTerm = 30 * time.Second
 
+// RoleSend is the role of who sends for an account.
+const RoleSend = "send"
+
+// Owner names this process in leases; "" where no other has the database.
+func (s *Store) Owner() string { return s.db.Owner() }
+
+const qLeaseForeign = `SELECT owner FROM account_lease WHERE account=?1 AND role='` + RoleSend + `' AND owner<>?2 AND lease_until>?3`
+
+// foreign tells whether another process sends for the channel: one that was
+// frozen may not know yet.
+func (s *Store) foreign(tx Tx, now time.Time, channel string) (bool, error) {
+	owner := s.db.Owner()
+	if owner == "" {
+		return false, nil
+	}
+	var other string
+	ok, err := tx.Row(qLeaseForeign, []any{channel, owner, ms(now)}, &other)
+	return ok, wrap("reading account lease", err)
+}
+
 // LeaseAccount takes or renews the right to receive or to send for an account
 // for 30 s; ok is false while another owner's lease lasts. The fence grows when
 // the owner changes.

@@ -146,10 +146,21 @@ func (s *Store) Next(ctx context.Context, chatKey string) (outbox.Entry, bool, t
 		if err != nil || !ok {
 			return n, err
 		}
-		n.e, n.ok, n.due, err = c.next(tx, now)
-		return n, err
+		return s.following(tx, now, c)
 	})
 	return n.e, n.ok, n.due, err
+}
+
+// following is the chat's next entry, for the process that sends.
+func (s *Store) following(tx Tx, now time.Time, c chat) (n nexted, err error) {
+	if c.sentSeq >= c.outSeq {
+		return n, nil
+	}
+	if other, err := s.foreign(tx, now, c.channel); err != nil || other {
+		return n, err
+	}
+	n.e, n.ok, n.due, err = c.next(tx, now)
+	return n, err
 }
 
 const (
@@ -173,8 +184,7 @@ func (s *Store) Sent(ctx context.Context, e outbox.Entry, r channels.Receipt) (o
 		if err := c.save(tx); err != nil {
 			return n, err
 		}
-		n.e, n.ok, n.due, err = c.next(tx, now)
-		return n, err
+		return s.following(tx, now, c)
 	})
 	return n.e, n.ok, err
 }
@@ -236,7 +246,12 @@ func (s *Store) Retry(ctx context.Context, e outbox.Entry, due time.Time, unknow
 		doubts++
 	}
 	_, err := write(ctx, s, e.ChatKey, func(tx Tx, now time.Time) (none, error) {
-		if _, _, err := getChat(tx, e.ChatKey); err != nil {
+		c, _, err := getChat(tx, e.ChatKey)
+		if err != nil {
+			return none{}, err
+		}
+		// Another process that sends may be at the entry.
+		if other, err := s.foreign(tx, now, c.channel); err != nil || other {
 			return none{}, err
 		}
 		var token string

@@ -42,10 +42,10 @@ insert into goose_db_version(version_id, is_applied) values(0, true)`
 // migrate brings the schema up to date, one process at a time, in one
 // transaction. The lock is that transaction's, for a pooler may give the next
 // one another session.
-func (db *DB) migrate(ctx context.Context, files fs.FS) error {
+func (db *DB) migrate(ctx context.Context, files fs.FS, look bool) error {
 	// The others may be long at it: it has no bound but the caller's.
 	return db.pool.with(ctx, func(_ context.Context, c *conn) error {
-		err := upgrade(ctx, c, files)
+		err := upgrade(ctx, c, files, look)
 		if err != nil {
 			db.leave(c)
 		}
@@ -53,7 +53,7 @@ func (db *DB) migrate(ctx context.Context, files fs.FS) error {
 	})
 }
 
-func upgrade(ctx context.Context, c *conn, files fs.FS) error {
+func upgrade(ctx context.Context, c *conn, files fs.FS, look bool) error {
 	if _, err := c.ask(ctx, `begin; set local lock_timeout=0; `+lockMigrate); err != nil {
 		return problem.StoreUnavailable.Wrap(explain(err))
 	}
@@ -73,6 +73,9 @@ func upgrade(ctx context.Context, c *conn, files fs.FS) error {
 		}
 		if want <= have {
 			continue
+		}
+		if look {
+			return problem.StoreSchema.Errorf("its schema is version %d, this parley needs a newer one: start parley first, or run parley migrate", have)
 		}
 		if err := apply(ctx, c, files, name, want); err != nil {
 			return problem.StoreSchema.Errorf("bringing schema up to date: %s: %w", path.Base(name), explain(err))

@@ -32,6 +32,8 @@ type Options struct {
 	// MaxConns is how many connections are kept at the most. Default 16, or
 	// pool_max_conns of the URL.
 	MaxConns int
+	// Reader leaves the schema as it is: it must be up to date.
+	Reader bool
 	// OnCommit, where not nil, is called before each commit with the id of the
 	// server's process, so that tests can end that.
 	OnCommit func(pid uint32)
@@ -140,7 +142,7 @@ func (db *DB) prepare(ctx context.Context) error {
 	if err != nil {
 		return problem.StoreUnavailable.Wrap(explain(err))
 	}
-	return db.migrate(ctx, migrations)
+	return db.migrate(ctx, migrations, db.opts.Reader)
 }
 
 // Now is the database's clock.
@@ -150,6 +152,12 @@ func (db *DB) Now() time.Time {
 	}
 	return db.clock.now()
 }
+
+// Unclean is false: leases tell what was cut short.
+func (db *DB) Unclean() bool { return false }
+
+// Shrink gives back connections that nobody uses now.
+func (db *DB) Shrink() { db.pool.shrink() }
 
 // Owner implements store.DB.
 func (db *DB) Owner() string { return db.owner }

@@ -34,15 +34,16 @@ const (
 // used: it hands the connections themselves out. So of pgx only the layer that
 // speaks the protocol is needed; what converts Go's types would be 3 MB.
 type pool struct {
-	cfg  *pgconn.Config
-	db   *sql.DB
-	made atomic.Int64 // generation of connections that are good
-	mu   sync.RWMutex // held for reading by who has a connection
-	off  atomic.Bool
+	cfg   *pgconn.Config
+	conns int
+	db    *sql.DB
+	made  atomic.Int64 // generation of connections that are good
+	mu    sync.RWMutex // held for reading by who has a connection
+	off   atomic.Bool
 }
 
 func newPool(cfg *pgconn.Config, conns int) *pool {
-	p := &pool{cfg: cfg}
+	p := &pool{cfg: cfg, conns: conns}
 	p.db = sql.OpenDB(p)
 	p.db.SetMaxOpenConns(conns)
 	p.db.SetMaxIdleConns(conns)
@@ -88,6 +89,12 @@ func (p *pool) with(ctx context.Context, fn func(context.Context, *conn) error) 
 
 // reset gives up the connections that are there now.
 func (p *pool) reset() { p.made.Add(1) }
+
+// shrink closes idle connections but one.
+func (p *pool) shrink() {
+	p.db.SetMaxIdleConns(1)
+	p.db.SetMaxIdleConns(p.conns)
+}
 
 // close waits for those that are lent.
 func (p *pool) close() error {

@@ -1,0 +1,120 @@
+//go:build unix
+
+package crash
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/parley-bot/parley/internal/postgrestest"
+)
+
+const (
+	replicas = 4
+	// sharers is how many people talk to them at the same time.
+	sharers = 20
+	// takeover is how long a lease lasts, and some: what a killed process had
+	// is nobody's until then.
+	takeover = 40 * time.Second
+)
+
+// TestReplicas has four processes on one PostgreSQL behind one address, as a
+// load balancer would: each request goes to another. Two of them are killed
+// under load, the one that sends among them sooner or later (behaviour G1 to
+// G5).
+func TestReplicas_G3_TwoOfFourAreKilled(t *testing.T) {
+	t.Parallel()
+	server, bin, back := postgrestest.Own(t), parley(t), newBackend(t)
+	url := server.URL(t)
+	delays := random(t, 0)
+	var mu sync.Mutex
+	back.delay = func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Duration(delays.IntN(10_000)) * time.Microsecond
+	}
+	all := make([]*daemon, replicas)
+	for i := range all {
+		dir := t.TempDir()
+		all[i] = newDaemon(t, 0, func(int) *exec.Cmd {
+			cmd := exec.Command(bin, "serve", "-c", configFile)
+			cmd.Env = append(os.Environ(), envData+"="+dir, "PARLEY_STORE_URL="+url, envBackend+"="+back.addr)
+			return cmd
+		})
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), patience+4*takeover, errPatience)
+	defer cancel()
+	var turn atomic.Int64
+	base := func(ctx context.Context) (string, error) {
+		return all[turn.Add(1)%replicas].base(ctx)
+	}
+	var over atomic.Bool
+	talks := make([]*talk, sharers)
+	for i := range talks {
+		talks[i] = newTalk(nil)
+	}
+	var people sync.WaitGroup
+	for i := range talks {
+		people.Go(func() {
+			p, err := newPerson(ctx, t, newClient(t), base)
+			if err != nil {
+				t.Errorf("person %d: %v", i, err)
+				cancel()
+				return
+			}
+			k := talks[i]
+			k.person = p
+			r := random(t, uint64(i)+1)
+			for n, last := 0, false; k.err == nil && !last; n++ {
+				last = over.Load()
+				scene(k, r, fmt.Sprintf("%d-%d", i, n))
+			}
+			if k.err != nil {
+				t.Errorf("person %d, chat %s: %v", i, p.name, k.err)
+				cancel()
+			}
+		})
+	}
+	if everybody(ctx, talks) && pause(ctx, time.Second) {
+		killer := random(t, sharers+1)
+		first := killer.IntN(replicas)
+		all[first].kill()
+		if everybody(ctx, talks) {
+			all[(first+1)%replicas].kill()
+			everybody(ctx, talks)
+		}
+	}
+	over.Store(true)
+	people.Wait()
+	if t.Failed() {
+		return
+	}
+	for _, d := range all {
+		d.stop()
+	}
+	orders, doubts := 0, 0
+	db := sharedBooks(t, url)
+	for _, k := range talks {
+		if err := k.reckon(back); err != nil {
+			t.Errorf("chat %s: %v", k.name, err)
+		}
+		checkLog(t, db, k.person)
+		doubts += k.doubts
+		orders += len(k.claims)
+	}
+	back.checkKeys(t)
+	invariants(t, db)
+	if left := column(t, db, `SELECT key FROM lane WHERE owner<>''`); len(left) > 0 {
+		t.Errorf("lanes with an owner after the end of all: %v", left)
+	}
+	t.Logf("%d orders, %d of them in doubt", orders, doubts)
+	if orders < sharers {
+		t.Errorf("%d orders: that is no load", orders)
+	}
+}
