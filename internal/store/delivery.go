@@ -42,7 +42,7 @@ func (s *Store) DeliveryFailed(ctx context.Context, u inbox.Undelivered) (inbox.
 				return out, wrap("finding undelivered entry", err)
 			}
 		}
-		if _, _, err := hold(tx, chatKey, seq); err != nil {
+		if err := hold(tx, chatKey, seq); err != nil {
 			return out, err
 		}
 		var token string

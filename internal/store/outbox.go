@@ -60,17 +60,18 @@ const qOutLane = `SELECT coalesce(w.lane, '') FROM outbox o LEFT JOIN wait w ON 
 
 // hold locks what the end of an entry may touch: the lane of the question that
 // it is part of, if any, and then the chat.
-func hold(tx Tx, chatKey string, seq int64) (c chat, found bool, err error) {
+func hold(tx Tx, chatKey string, seq int64) error {
 	var lane string
 	if _, err := tx.Row(qOutLane, []any{chatKey, seq}, &lane); err != nil {
-		return c, false, fmt.Errorf("reading entry's question: %w", err)
+		return fmt.Errorf("reading entry's question: %w", err)
 	}
 	if lane != "" {
 		if _, _, err := getLane(tx, lane); err != nil {
-			return c, false, err
+			return err
 		}
 	}
-	return getChat(tx, chatKey)
+	_, _, err := getChat(tx, chatKey)
+	return err
 }
 
 // skipEnded is pass for entries that were withdrawn.
@@ -272,7 +273,7 @@ func (s *Store) Retry(ctx context.Context, e outbox.Entry, due time.Time, unknow
 // Failed ends an entry that won't be sent.
 func (s *Store) Failed(ctx context.Context, e outbox.Entry, unknown bool, cause string) (outbox.Failure, error) {
 	return write(ctx, s, e.ChatKey, func(tx Tx, now time.Time) (f outbox.Failure, err error) {
-		if _, _, err := hold(tx, e.ChatKey, e.Seq); err != nil {
+		if err := hold(tx, e.ChatKey, e.Seq); err != nil {
 			return f, err
 		}
 		state := "failed"

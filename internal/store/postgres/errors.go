@@ -17,6 +17,9 @@ func code(err error) string {
 	return ""
 }
 
+// protocol is the violation of it: a mistake here, not of the connection.
+const protocol = "08P01"
+
 // clash tells whether the call lost against another transaction and may run
 // again at once.
 func clash(err error) bool {
@@ -40,6 +43,9 @@ func (b *brokenError) Unwrap() error { return b.err }
 func away(err error) bool {
 	c := code(err)
 	if c == "" {
+		return false
+	}
+	if c == protocol {
 		return false
 	}
 	switch c[:2] {

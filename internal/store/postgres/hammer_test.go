@@ -160,7 +160,8 @@ func (h *hammer) work(lane string) {
 	}
 	p := alone(w.ChatKey[len("web:"):])
 	p.Lane, p.Chat.Group = lane, true
-	id, seq := "", int64(0)
+	var id string
+	var seq int64
 	switch {
 	case w.Saved != nil:
 		id, seq = w.Saved.ID, w.Saved.SeqTo

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var template postgrestest.Template //nolint:gochecknoglobals // one a test process
+var template postgrestest.Template // one a test process
 
 // fresh is the URL of a database with the schema and nothing in it.
 func fresh(t testing.TB) string {

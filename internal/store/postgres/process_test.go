@@ -321,3 +321,51 @@ func TestOpen_AllAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// G5: one process sends for an account. Another, which may have been frozen and
+// believes it is the one, gets nothing to send and puts nothing back.
+func TestSend_OneProcessForAnAccount(t *testing.T) {
+	t.Parallel()
+	all, clock := processes(t, 2)
+	a, b, p := all[0], all[1], alone("ana")
+	if err := a.Tell(t.Context(), "web", p.ChatKey, channels.Part{Text: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	lease := func(of process, want bool) {
+		t.Helper()
+		if _, ok, err := of.LeaseAccount(t.Context(), "web", store.RoleSend, of.Owner()); err != nil || ok != want {
+			t.Fatalf("leased %v, want %v, error %v", ok, want, err)
+		}
+	}
+	lease(a, true)
+	lease(b, false)
+	e, ok, _, err := a.Next(t.Context(), p.ChatKey)
+	if err != nil || !ok {
+		t.Fatalf("next: %v, %v", ok, err)
+	}
+	if _, ok, _, err := b.Next(t.Context(), p.ChatKey); err != nil || ok {
+		t.Errorf("the other got it, too: %v, %v", ok, err)
+	}
+	clock.offset.Add(int64(31 * time.Second))
+	lease(b, true)
+	again, ok, _, err := b.Next(t.Context(), p.ChatKey)
+	if err != nil || !ok || !again.Maybe || again.Seq != e.Seq {
+		t.Fatalf("after the takeover: %+v, %v, %v", again, ok, err)
+	}
+	// The first one wakes up.
+	if err := a.Retry(t.Context(), e, a.Now(), false, ""); err != nil {
+		t.Error(err)
+	}
+	if _, ok, err := b.Sent(t.Context(), again, channels.Receipt{ID: "m"}); err != nil || ok {
+		t.Errorf("sent: %v, %v", ok, err)
+	}
+	if _, ok, err := a.Sent(t.Context(), e, channels.Receipt{ID: "m"}); err != nil || ok {
+		t.Errorf("sent by the first: %v, %v", ok, err)
+	}
+	if n, err := a.Pending(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d entries wait, %v", n, err)
+	}
+	if log, err := a.Log(t.Context(), p.ChatKey, 0, 10); err != nil || len(log) != 1 {
+		t.Errorf("logged %d times, %v", len(log), err)
+	}
+}

@@ -18,7 +18,7 @@ const (
 	// beginWrite also gives the transaction's id, by which its outcome can be
 	// asked for, and the time.
 	beginWrite = `begin isolation level read committed read write; select pg_current_xact_id()::text, ` + serverTime
-	beginRead  = `begin isolation level repeatable read read only`
+	beginRead  = `begin read only, isolation level repeatable read`
 	// maxClashes is how often a call that lost against others runs.
 	maxClashes = 20
 	// maxBreaks is how often one whose connection broke runs.
@@ -119,6 +119,8 @@ func broken(err error) error {
 	}
 	c := code(err)
 	switch {
+	case c == protocol:
+		return err
 	case c == "57P01", c == "57P02", c == "57P03", c == "25P03", c != "" && c[:2] == "08":
 	case c == "" && network(err):
 	default:
