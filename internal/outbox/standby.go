@@ -48,7 +48,12 @@ func (o *Outbox) Suspend(channel string) {
 				a.push(c)
 			}
 		default:
-			a.awake(c)
+			if c.rest != nil {
+				c.rest.Stop() // where it is just firing, it finds that it is over
+				c.rest = nil
+				a.resting--
+			}
+			c.entry = nil
 			delete(a.chats, key)
 		}
 	}
