@@ -3,6 +3,7 @@
 package crash
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -114,7 +115,27 @@ func TestReplicas_G3_TwoOfFourAreKilled(t *testing.T) {
 		t.Errorf("lanes with an owner after the end of all: %v", left)
 	}
 	t.Logf("%d orders, %d of them in doubt", orders, doubts)
+	commands(t, bin, url, talks[0].chat)
+	if left := column(t, db, `SELECT text FROM log WHERE chat=?1`, talks[0].chat); len(left) > 0 {
+		t.Errorf("%d messages of a forgotten chat", len(left))
+	}
 	if orders < sharers {
 		t.Errorf("%d orders: that is no load", orders)
+	}
+}
+
+// commands work in the database itself.
+func commands(t *testing.T, bin, url, chat string) {
+	t.Helper()
+	for _, args := range [][]string{{"chats"}, {"outbox"}, {"export", chat}, {"senders"}, {"forget", "--yes", chat}} {
+		cmd := exec.CommandContext(t.Context(), bin, append(args, "-c", configFile)...)
+		cmd.Env = append(os.Environ(), envData+"="+t.TempDir(), "PARLEY_STORE_URL="+url, envBackend+"=127.0.0.1:1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("parley %v: %v\n%s", args, err, out)
+		}
+		if args[0] == "export" && !bytes.Contains(out, []byte(`"kind":"log"`)) {
+			t.Errorf("parley %v: %.500s", args, out)
+		}
 	}
 }
