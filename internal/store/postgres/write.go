@@ -164,7 +164,7 @@ func (db *DB) commit(ctx context.Context, fn func(store.Tx) error) error {
 		case err == nil:
 			return errRolledBack
 		case code(err) != "" && code(err)[:2] != "57" && code(err)[:2] != "08":
-			return err // it was refused: nothing was kept
+			return broken(err) // it was refused: nothing was kept
 		case pgconn.SafeToRetry(err):
 			return &brokenError{err} // it was never sent
 		default:
