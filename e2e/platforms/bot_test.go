@@ -1,6 +1,7 @@
 package platforms
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -26,6 +27,8 @@ type bot struct {
 	t    *testing.T
 	dir  string
 	more string // YAML
+	// store is store.url; "" is a file of the bot's own.
+	store string
 	// server is more of the key server, "" or with a comma before.
 	server string
 	on     []platform
@@ -60,7 +63,7 @@ func (b *bot) start() {
 			opts.In, opts.Out = term.open(), term
 		}
 		if wa, ok := p.(*waWeb); ok {
-			wa.link(b.dir)
+			wa.link(b)
 			opts.Transport = wa.fake.Transport()
 		}
 	}
@@ -91,7 +94,7 @@ func (b *bot) file() string {
 	b.t.Helper()
 	var y strings.Builder
 	fmt.Fprintf(&y, "store: {url: %q}\nserver: {listen: 127.0.0.1:0, public_url: https://bot.example.com%s}\n",
-		"sqlite://"+filepath.Join(b.dir, "parley.db"), b.server)
+		cmp.Or(b.store, "sqlite://"+filepath.Join(b.dir, "parley.db")), b.server)
 	if !strings.Contains(b.more, "model:") {
 		y.WriteString("model: {provider: script, script: model.yaml}\n")
 	}

@@ -23,6 +23,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/parley-bot/parley/internal/postgrestest"
 )
 
 var update = flag.Bool("update", false, "write docs/channels.md anew")
@@ -37,7 +39,7 @@ func TestMain(m *testing.M) {
 		// The tests wait for a platform or the bot most of the time.
 		_ = flag.Set(f.Name, strconv.Itoa(max(8, 4*runtime.GOMAXPROCS(0))))
 	}
-	os.Exit(m.Run())
+	os.Exit(postgrestest.Main(m))
 }
 
 // until looks again and again until cond holds; false is that it never did.

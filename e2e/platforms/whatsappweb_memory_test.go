@@ -63,7 +63,7 @@ func memory(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	if err := link(b.Context(), fake, dir); err != nil {
+	if err := link(b.Context(), fake, sessionIn(dir)); err != nil {
 		b.Fatal(err)
 	}
 	cmd := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkWhatsAppWeb_Memory$", "-test.benchtime=1x")

@@ -68,20 +68,33 @@ func (p *waWeb) yaml(allow ...person) string {
 }
 
 // link links the bot's device, once, before the bot starts.
-func (p *waWeb) link(dir string) {
+func (p *waWeb) link(b *bot) {
 	p.t.Helper()
 	if p.linked {
 		return
 	}
 	p.linked = true
-	if err := link(p.t.Context(), p.fake, dir); err != nil {
+	open := sessionIn(b.dir)
+	if b.store != "" {
+		open = func(ctx context.Context) (*whatsappdb.DB, error) {
+			return whatsappdb.OpenPostgres(ctx, b.store, "wa", nil)
+		}
+	}
+	if err := link(p.t.Context(), p.fake, open); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// link links a device that a bot with that data folder has.
-func link(ctx context.Context, fake *whatsappwebtest.Server, dir string) error {
-	db, err := whatsappdb.Open(ctx, filepath.Join(dir, "whatsapp-wa.db"), nil)
+// sessionIn opens the session of a bot with that data folder.
+func sessionIn(dir string) func(context.Context) (*whatsappdb.DB, error) {
+	return func(ctx context.Context) (*whatsappdb.DB, error) {
+		return whatsappdb.Open(ctx, filepath.Join(dir, "whatsapp-wa.db"), nil)
+	}
+}
+
+// link links the device of a session.
+func link(ctx context.Context, fake *whatsappwebtest.Server, open func(context.Context) (*whatsappdb.DB, error)) error {
+	db, err := open(ctx)
 	if err != nil {
 		return err
 	}

@@ -36,8 +36,7 @@ const roleReceive = "ingest"
 // Where the database admits one process, or the channel holds nothing that
 // several processes can't, there is nothing to wait for.
 func (a *App) hold(ctx context.Context, in instance) (held context.Context, release func(), err error) {
-	h, ok := in.adapter.(channels.Holder)
-	if !ok || !h.Holds() || !a.st.Shared() {
+	if !in.holds() || !a.st.Shared() {
 		return ctx, func() {}, ctx.Err()
 	}
 	for stands := false; ; {
@@ -52,7 +51,11 @@ func (a *App) hold(ctx context.Context, in instance) (held context.Context, rele
 			stands = false
 		case ok:
 			held, release := a.keepHold(ctx, right{in.name, roleReceive, a.owner}, asked)
-			return held, release, nil
+			sent := a.send(held, in)
+			return held, func() {
+				sent()
+				release()
+			}, nil
 		case !stands:
 			a.log.Info("channel stands by: another process receives", "channel", in.name)
 			a.health.linked(in.name, channels.Link{State: channels.LinkStandby, Detail: "another process receives"})
@@ -61,6 +64,24 @@ func (a *App) hold(ctx context.Context, in instance) (held context.Context, rele
 		if err := channels.Rest(ctx, standEvery+rand.N(standEvery)); err != nil {
 			return nil, nil, err
 		}
+	}
+}
+
+// holds tells whether only one process may receive for the channel.
+func (in instance) holds() bool {
+	h, ok := in.adapter.(channels.Holder)
+	return ok && h.Holds()
+}
+
+// send lets the process that receives send as well, as some platforms take
+// messages by the connection only. done ends it.
+func (a *App) send(held context.Context, in instance) (done func()) {
+	ctx, cancel := context.WithCancel(held)
+	var sending sync.WaitGroup
+	sending.Go(func() { a.sends(ctx, in) })
+	return func() {
+		cancel()
+		sending.Wait()
 	}
 }
 

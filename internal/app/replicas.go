@@ -29,20 +29,29 @@ func (a *App) replicate(ctx context.Context) {
 		return
 	}
 	for _, in := range a.adapters {
-		a.running.Go(func() {
-			of := right{in.name, store.RoleSend, a.st.Owner()}
-			a.inTurn(ctx, of, func(held context.Context) {
-				a.outbox.Resume(of.name)
-				<-held.Done()
-				a.outbox.Suspend(of.name)
-			})
-		})
+		if !in.holds() { // else whoever receives sends
+			a.running.Go(func() { a.sends(ctx, in) })
+		}
 	}
 	a.running.Go(func() { a.st.Hints(ctx, a.heard) })
 	a.running.Go(func() {
 		for channels.Rest(ctx, lookEvery+rand.N(lookEvery)) == nil {
 			a.hub.all()
 		}
+	})
+}
+
+// sends sends for a channel whenever this process has the lease, until ctx
+// ends.
+func (a *App) sends(ctx context.Context, in instance) {
+	of := right{in.name, store.RoleSend, a.st.Owner()}
+	if of.owner == "" {
+		return // there is nobody else
+	}
+	a.inTurn(ctx, of, func(held context.Context) {
+		a.outbox.Resume(of.name)
+		<-held.Done()
+		a.outbox.Suspend(of.name)
 	})
 }
 

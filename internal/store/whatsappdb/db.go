@@ -1,8 +1,9 @@
 // Package whatsappdb keeps what WhatsApp Web's SDK must remember: the linked
 // device, its keys, and the Signal sessions with every other device.
 //
-// It owns the file, its lock and its settings. The tables and what is in them
-// are the SDK's own (go.mau.fi/whatsmeow/store/sqlstore).
+// It owns the file, or the schema of a PostgreSQL database, with its lock and
+// settings. The tables and what is in them are the SDK's own
+// (go.mau.fi/whatsmeow/store/sqlstore).
 //
 // The file lies beside the bot's database and is another one on purpose. The
 // SDK opens transactions of its own, holds them while it encrypts, and reads
@@ -14,6 +15,10 @@
 // channel, with a lock of its own, is also what lets `parley pair` link a
 // device while the daemon runs: whoever has the lock is the one process that
 // may hold the account's connection.
+//
+// Where the bot's database is PostgreSQL the sessions are in it, so that
+// whichever process receives has them: in a schema a channel, with connections
+// of their own, and an advisory lock in place of the file's.
 package whatsappdb
 
 import (
@@ -32,13 +37,15 @@ import (
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 )
 
-// ErrInUse is the error of Open where another process has the file.
-var ErrInUse = errors.New("the session file is in use by another parley process")
+// ErrInUse is the error of Open and OpenPostgres where another process has the
+// session.
+var ErrInUse = errors.New("the session is in use by another parley process")
 
-// DB is an open session file.
+// DB is an open session.
 type DB struct {
-	lock      *flock.Flock
 	container *sqlstore.Container
+	// unlock gives back the right to the session.
+	unlock func() error
 }
 
 // Open opens or creates the file, with its lock, and brings its tables up to
@@ -75,7 +82,7 @@ func Open(ctx context.Context, path string, log waLog.Logger) (*DB, error) {
 	if err := container.Upgrade(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("preparing session file %s: %w", path, err), db.Close(), lock.Unlock())
 	}
-	return &DB{lock: lock, container: container}, nil
+	return &DB{container, lock.Close}, nil
 }
 
 // source builds the connection string: a lost ratchet is a message that can't
@@ -116,7 +123,7 @@ func (db *DB) Forget(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the file and gives its lock back.
+// Close closes the session and gives its lock back.
 func (db *DB) Close() error {
-	return errors.Join(db.container.Close(), db.lock.Close())
+	return errors.Join(db.container.Close(), db.unlock())
 }
