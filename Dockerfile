@@ -24,7 +24,7 @@ ARG VERSION=dev
 ARG REVISION=unknown
 ARG TAGS=
 RUN CGO_ENABLED=0 GOOS="$TARGETOS" GOARCH="$TARGETARCH" go build -trimpath -buildvcs=false -tags "$TAGS" \
-    -ldflags "-s -w -X main.version=$VERSION -X main.revision=$REVISION" \
+    -gcflags "github.com/evanw/esbuild/...=-l" -ldflags "-s -w -X main.version=$VERSION -X main.revision=$REVISION" \
     -o /out/parley ./cmd/parley
 # Everything else that the image has. /data belongs to the user below, and a
 # new volume takes that over; SQLite wants a /tmp.

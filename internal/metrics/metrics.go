@@ -7,11 +7,13 @@
 package metrics
 
 import (
+	"net/http"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Registry is the metrics of one process.
@@ -41,6 +43,19 @@ func (r *Registry) Registerer() prometheus.Registerer { return r.reg }
 
 // Gatherer reads all metrics, for pages that show some.
 func (r *Registry) Gatherer() prometheus.Gatherer { return r.reg }
+
+// scrapes bounds the scrapes that are answered at once.
+const scrapes = 4
+
+// Handler serves the metrics in the format the scraper asks for.
+func (r *Registry) Handler() http.Handler {
+	return promhttp.HandlerFor(r.reg, promhttp.HandlerOpts{
+		Registry: r.reg,
+		// One broken collector must not hide the others.
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: scrapes,
+	})
+}
 
 func revision() string {
 	info, ok := debug.ReadBuildInfo()
