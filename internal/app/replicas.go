@@ -41,7 +41,7 @@ func (a *App) replicate(ctx context.Context) {
 	})
 }
 
-// sends sends for a channel whenever this process has the lease, until ctx
+// sends keeps sending for a channel while this process has the lease, until ctx
 // ends.
 func (a *App) sends(ctx context.Context, in instance) {
 	of := right{in.name, store.RoleSend, a.st.Owner()}
