@@ -17,7 +17,7 @@ const (
 
 // lookEvery and up to as much by chance is how often those who wait for a
 // chat's log look, whether or not another process has told of it.
-const lookEvery = time.Second
+const lookEvery = 3 * time.Second
 
 // replicate begins what a database that others have, too, needs; and what one
 // process does for all of them.
