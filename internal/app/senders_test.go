@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/control"
 )
 
@@ -43,7 +43,6 @@ func TestSenders_FromAStrangerToOneWhoIsLetIn(t *testing.T) {
 	b.say("and now?")
 	b.wants(2, "welcome")
 
-	b.passes(2 * time.Minute) // what is remembered of who is in
 	cfg := b.app.cfg
 	b.stop()
 	b.app = nil
@@ -64,6 +63,47 @@ func TestSenders_FromAStrangerToOneWhoIsLetIn(t *testing.T) {
 	b.say("still there?")
 	if text := b.message(3).Text; !strings.Contains(text, "I don't know you yet") {
 		t.Errorf("told %q", text)
+	}
+}
+
+// Who is put out of the running bot is out with the next thing they do: an
+// open question of theirs takes neither their word nor their press.
+func TestSenders_PutOutAtOnce(t *testing.T) {
+	t.Parallel()
+	s := returns(`{"id":"P-1"}`)
+	b := newBed(t, withTools(placeOrder(s)), func(b *bed) { b.unknown = "pair" })
+	b.say("hello")
+	code := regexp.MustCompile(`[0-9A-Z]{4}-[0-9A-Z]{4}$`).FindString(b.message(1).Text)
+	operate := func(what string, do func(control.Operations) (bool, error)) {
+		t.Helper()
+		err := Operate(b.ctx, b.app.cfg, func(ops control.Operations) error {
+			found, err := do(ops)
+			if !found {
+				t.Errorf("%s found nobody", what)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	operate("approving", func(ops control.Operations) (bool, error) {
+		_, _, found, err := ops.Approve(b.ctx, code)
+		return found, err
+	})
+	b.model.then(calls("place_order", twoCoffees))
+	b.say("two coffees")
+	b.asked(2)
+	operate("putting out", func(ops control.Operations) (bool, error) { return ops.PutOut(b.ctx, "fake", b.user.ID) })
+	if ack := b.press("yes"); ack.Outcome != channels.PressNotYours {
+		t.Errorf("press: %+v", ack)
+	}
+	b.say("yes")
+	if text := b.message(3).Text; !strings.Contains(text, "I don't know you yet") {
+		t.Errorf("told %q", text)
+	}
+	if s.count() != 0 {
+		t.Error("the call was made")
 	}
 }
 

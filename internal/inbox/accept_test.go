@@ -372,6 +372,29 @@ func TestAccept_F1_Language(t *testing.T) {
 	}
 }
 
+// Two processes on one database: what /lang sets in one is seen by the other
+// within seconds.
+func TestAccept_F1_LanguageSetByAnotherProcess(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	clock := func(d *Deps) { d.Now = func() time.Time { return now } }
+	one, other := newBed(t, Config{QueueMax: 5}, clock), newBed(t, Config{QueueMax: 5}, clock)
+	other.store = one.store
+	other.inbox.deps.Store = one.store
+	other.n = 100
+	notice := func() string {
+		t.Helper()
+		other.mustAccept(new(fakeAdapter), channels.Inbound{Text: "hi"})
+		return textsOf(one.store.deliveries[len(one.store.deliveries)-1].QueueNotice)[0]
+	}
+	before := notice()
+	one.mustAccept(new(fakeAdapter), channels.Inbound{Text: "/lang es"})
+	now = now.Add(5 * time.Second)
+	if after := notice(); before == after || after != one.inbox.deps.Texts.Text("es", locale.LimitQueue) {
+		t.Errorf("%q, then %q", before, after)
+	}
+}
+
 func TestAccept_HooksAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{})

@@ -80,7 +80,6 @@ type Inbox struct {
 	rules   atomic.Pointer[Rules]
 	limits  *limiter
 	langs   *memo[string, string] // what /lang set, by lane
-	senders *memo[who, bool]      // who was let in
 	metrics *metrics
 }
 
@@ -105,7 +104,7 @@ func New(cfg Config, deps Deps) (*Inbox, error) {
 	}
 	i := &Inbox{
 		cfg: cfg, deps: deps, metrics: m,
-		limits: newLimiter(cfg.PerUser, deps.Now), langs: newMemo[string, string](deps.Now), senders: newMemo[who, bool](deps.Now),
+		limits: newLimiter(cfg.PerUser, deps.Now), langs: newMemo[string, string](deps.Now),
 	}
 	i.Use(Rules{
 		Words: deps.Words, Texts: deps.Texts,

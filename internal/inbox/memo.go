@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// memo remembers what the store said of a key, so that not every message asks
-// it. What another replica changes is seen after memoAge.
+// memo remembers what the store said of a key, so that not every message of a
+// burst asks it. What somebody else changes is seen after memoAge: it is for
+// what words a notice, not for who may do what.
 type memo[K comparable, V any] struct {
 	now        func() time.Time
 	mu         sync.Mutex
@@ -19,7 +20,7 @@ type known[V any] struct {
 }
 
 const (
-	memoAge = time.Minute
+	memoAge = 3 * time.Second
 	// maxMemo bounds what is remembered. Past it the half that wasn't set
 	// lately is forgotten.
 	maxMemo = 20_000

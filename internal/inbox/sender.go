@@ -48,7 +48,8 @@ func newCode() string {
 	return string(b[:4]) + "-" + string(b[4:])
 }
 
-// letsIn tells whether the person may write: listed, or let in by a code.
+// letsIn tells whether the person may write: listed, or let in by a code. The
+// store is asked each time: who was put out, by whichever process, is out.
 func (s *sink) letsIn(ctx context.Context, user channels.UserID) (bool, error) {
 	if s.policy.allows(user) {
 		return true, nil
@@ -56,15 +57,7 @@ func (s *sink) letsIn(ctx context.Context, user channels.UserID) (bool, error) {
 	if !s.policy.Pair {
 		return false, nil
 	}
-	key := who{s.channel, user}
-	if in, ok := s.senders.get(key); ok && in {
-		return true, nil
-	}
-	in, err := s.deps.Store.LetIn(ctx, s.channel, user)
-	if err == nil && in {
-		s.senders.set(key, true)
-	}
-	return in, err
+	return s.deps.Store.LetIn(ctx, s.channel, user)
 }
 
 // stranger is for a message of somebody who may not write. Where the channel

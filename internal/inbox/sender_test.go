@@ -64,9 +64,6 @@ func TestSenders_ListedAndLetIn(t *testing.T) {
 	if len(b.store.deliveries) != 3 || len(b.store.knocks) != 0 {
 		t.Errorf("deliveries %d, knocks %d", len(b.store.deliveries), len(b.store.knocks))
 	}
-	if b.store.letInAsked != 1 {
-		t.Errorf("the store was asked %d times for two messages of one who is in", b.store.letInAsked)
-	}
 	ack := new(fakeAcker)
 	b.mustAccept(ack, channels.Inbound{Kind: channels.KindPress, From: channels.User{ID: "eva"}, Button: "x"})
 	b.mustAccept(ack, channels.Inbound{Kind: channels.KindPress, From: channels.User{ID: "leo"}, Button: "x"})
@@ -86,18 +83,24 @@ func TestSenders_NobodyIsRememberedAsAStranger(t *testing.T) {
 	}
 }
 
-func TestSenders_PutOutIsSeenAfterAMinute(t *testing.T) {
+// Whoever put them out, and however lately they wrote: the next text, command
+// or press counts no more.
+func TestSenders_PutOutIsSeenAtOnce(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
-	b := newBed(t, pairing(), func(d *Deps) { d.Now = func() time.Time { return now } })
+	b := newBed(t, pairing())
 	b.store.letIn["eva"] = true
-	hello := channels.Inbound{From: channels.User{ID: "eva"}, Text: "hello"}
-	b.mustAccept(new(fakeAdapter), hello)
+	eva := channels.User{ID: "eva"}
+	ack := new(fakeAcker)
+	b.mustAccept(ack, channels.Inbound{From: eva, Text: "hello"})
 	delete(b.store.letIn, "eva")
-	now = now.Add(memoAge)
-	b.mustAccept(new(fakeAdapter), hello)
-	if len(b.store.knocks) != 1 || len(b.store.deliveries) != 1 {
-		t.Errorf("knocks %d, deliveries %d", len(b.store.knocks), len(b.store.deliveries))
+	b.mustAccept(ack, channels.Inbound{From: eva, Text: "yes"})
+	b.mustAccept(ack, channels.Inbound{From: eva, Text: "/reset"})
+	b.mustAccept(ack, channels.Inbound{Kind: channels.KindPress, From: eva, Button: "x"})
+	if len(b.store.knocks) != 2 || len(b.store.deliveries) != 1 || len(b.store.commands) != 0 {
+		t.Errorf("knocks %d, deliveries %d, commands %d", len(b.store.knocks), len(b.store.deliveries), len(b.store.commands))
+	}
+	if len(ack.acks) != 1 || ack.acks[0].Outcome != channels.PressNotYours {
+		t.Errorf("acks %+v", ack.acks)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 const (
 	qSenderGet  = `SELECT expires_at, let_in_at FROM sender WHERE channel=?1 AND "user"=?2 /*lock*/`
+	qSenderIs   = `SELECT let_in_at FROM sender WHERE channel=?1 AND "user"=?2`
 	qSenderAsk  = `SELECT count(*) FROM sender WHERE channel=?1 AND let_in_at=0 AND expires_at>?2`
 	qSenderTell = `INSERT INTO sender(channel, "user", name, code, asked_at, expires_at, let_in_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0)
  ON CONFLICT(channel, "user") DO UPDATE SET name=?3, code=?4, asked_at=?5, expires_at=?6`
@@ -23,9 +24,9 @@ const (
 
 // LetIn tells whether a person was let in by a code.
 func (s *Store) LetIn(ctx context.Context, channel string, user channels.UserID) (bool, error) {
-	return read(ctx, s, func(tx Tx, _ time.Time) (bool, error) {
-		var expires, in int64
-		_, err := tx.Row(qSenderGet, []any{channel, string(user)}, &expires, &in)
+	return peek(ctx, s, func(tx Tx, _ time.Time) (bool, error) {
+		var in int64
+		_, err := tx.Row(qSenderIs, []any{channel, string(user)}, &in)
 		return in != 0, wrap("reading sender", err)
 	})
 }
