@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -38,6 +39,7 @@ type bed struct {
 	user    channels.User
 	app     *App
 
+	store   string // its URL, "": a file of its own
 	commits *commits
 	wrap    func(store.DB) store.DB
 	dead    *atomic.Bool // the bot that runs has crashed
@@ -55,6 +57,9 @@ func withCaps(c channeltest.Config) option {
 
 // withYAML adds to the configuration.
 func withYAML(y string) option { return func(b *bed) { b.yaml += "\n" + y } }
+
+// withStore lets the bot have a database that others may have, too.
+func withStore(url string) option { return func(b *bed) { b.store = url } }
 
 // withTools gives the bot tools.
 func withTools(tools ...tool.Tool) option {
@@ -117,7 +122,7 @@ func (b *bed) open() (*App, error) {
 // configure writes the configuration, with what every one has.
 func (b *bed) configure(yaml string) error {
 	doc := fmt.Sprintf("store: {url: %q}\nmodel: {provider: script, script: model.yaml}\nchannels: {web: {kind: webchat}}\n%s\n",
-		"sqlite://"+filepath.Join(b.dir, "parley.db"), yaml)
+		cmp.Or(b.store, "sqlite://"+filepath.Join(b.dir, "parley.db")), yaml)
 	return os.WriteFile(filepath.Join(b.dir, "parley.yaml"), []byte(doc), 0o600)
 }
 

@@ -62,7 +62,15 @@ func (a *App) makeAudit(reg prometheus.Registerer) error {
 	return nil
 }
 
+// wakeAudit lets the sinks be written, here or by another process.
 func (a *App) wakeAudit() {
+	if len(a.followers) > 0 {
+		a.st.Hint(store.Hint{Kind: store.HintAudit})
+	}
+	a.wakeFollowers()
+}
+
+func (a *App) wakeFollowers() {
 	for _, f := range a.followers {
 		f.Wake()
 	}

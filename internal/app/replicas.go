@@ -117,7 +117,10 @@ func (a *App) heard(h store.Hint) {
 		a.outbox.Wake(h.Channel, h.Key)
 	case store.HintLog:
 		a.hub.grew(h.Key)
+	case store.HintAudit:
+		a.wakeFollowers()
 	case store.HintAll:
+		a.wakeFollowers()
 		a.hub.all()
 		a.outbox.Look()
 	}

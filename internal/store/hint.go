@@ -15,6 +15,8 @@ const (
 	HintChat HintKind = "chat"
 	// HintLog: the log of the chat Key grew.
 	HintLog HintKind = "log"
+	// HintAudit: the audit grew.
+	HintAudit HintKind = "audit"
 	// HintAll: anything may be; look yourself.
 	HintAll HintKind = "all"
 )

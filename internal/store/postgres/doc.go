@@ -9,8 +9,10 @@
 // COMMITTED: rows that matter are locked before they are decided upon. Writes
 // of one lane wait for each other in this process, so that a busy chat takes
 // one connection and no more. The server joins commits that meet in one sync
-// by itself; to put several calls into one transaction would gain little and
-// tie chats to each other's locks.
+// by itself. Several calls in one transaction, as in sqlite, would take in 1.2
+// times as many messages, 1.7 times where a sync takes 2 ms and 3.5 times at 10
+// ms (measured: 2,200 a second become 3,700 at 2 ms): more than a bot needs, for
+// which chats would wait for each other's locks, and fail together.
 //
 // What can go wrong with a connection:
 //   - It breaks before COMMIT was sent: nothing was kept. The call runs again
