@@ -276,6 +276,10 @@ func (s *Store) Failed(ctx context.Context, e outbox.Entry, unknown bool, cause 
 		if err := hold(tx, e.ChatKey, e.Seq); err != nil {
 			return f, err
 		}
+		// As in Retry: another process's verdict counts.
+		if other, err := s.foreign(tx, now, e.Channel); err != nil || other {
+			return f, err
+		}
 		state := "failed"
 		if unknown {
 			state = "unknown"

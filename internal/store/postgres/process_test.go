@@ -356,6 +356,9 @@ func TestSend_OneProcessForAnAccount(t *testing.T) {
 	if err := a.Retry(t.Context(), e, a.Now(), false, ""); err != nil {
 		t.Error(err)
 	}
+	if _, err := a.Failed(t.Context(), e, false, "refused"); err != nil {
+		t.Error(err)
+	}
 	if _, ok, err := b.Sent(t.Context(), again, channels.Receipt{ID: "m"}); err != nil || ok {
 		t.Errorf("sent: %v, %v", ok, err)
 	}
