@@ -1,11 +1,9 @@
 package llm
 
 import (
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -97,18 +95,11 @@ func seconds(s float64) time.Duration {
 // and cut to 400 runes. Masking comes before the cut, which could leave half a
 // credential.
 func Redact(text string, secrets ...secret.String) string {
-	for _, s := range secrets {
-		if s.Empty() {
-			continue
-		}
-		v := s.Reveal()
-		for _, form := range []string{
-			v, url.QueryEscape(v), url.PathEscape(v), strings.Trim(strconv.Quote(v), `"`),
-			base64.StdEncoding.EncodeToString([]byte(v)), base64.RawURLEncoding.EncodeToString([]byte(v)),
-		} {
-			text = strings.ReplaceAll(text, form, s.String())
-		}
+	values := make([]string, len(secrets))
+	for i, s := range secrets {
+		values[i] = s.Reveal()
 	}
+	text = secret.NewMasks(1, values...).Text(text)
 	var b strings.Builder
 	runes, blank := 0, true
 	for _, r := range text {

@@ -1,6 +1,8 @@
-// Package secret has a string that masks itself wherever it is printed.
+// Package secret has a string that masks itself wherever it is printed, and
+// masks for what others say that were told one.
 //
-// It owns nothing but that type: where secrets come from is internal/config.
+// It owns nothing else: where secrets come from is internal/config, and whose
+// words are masked is for whoever hears them.
 package secret
 
 // String is a credential. fmt, slog, JSON and YAML show *** in its place;

@@ -1,25 +1,19 @@
 package httptool
 
 import (
-	"bytes"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/parley-bot/parley/internal/egress"
+	"github.com/parley-bot/parley/internal/secret"
 )
 
-// minMasked is the shortest credential that is masked: shorter ones are found
-// in what has nothing to do with them.
-const minMasked = 8
-
-// credentials are the values of headers that hold them, and others, the longest
-// first: whole, and without the scheme before them (Bearer).
-func credentials(h http.Header, others []string) (out [][]byte) {
-	for _, o := range others {
-		if len(o) >= minMasked {
-			out = append(out, []byte(o))
-		}
-	}
-	for name, values := range h {
+// credentials mask the values of headers that hold them, and others: whole, and
+// without the scheme before them (Bearer).
+func credentials(h http.Header, others []string) secret.Masks {
+	values := slices.Clone(others)
+	for name, sent := range h {
 		if name == idempotencyKey {
 			continue
 		}
@@ -29,24 +23,21 @@ func credentials(h http.Header, others []string) (out [][]byte) {
 		}) {
 			continue
 		}
-		for _, v := range values {
-			bare := v[strings.LastIndexByte(v, ' ')+1:]
-			for _, form := range []string{v, bare} {
-				if len(form) >= minMasked {
-					out = append(out, []byte(form))
-				}
-			}
+		for _, v := range sent {
+			values = append(values, v, v[strings.LastIndexByte(v, ' ')+1:])
 		}
 	}
-	slices.SortFunc(out, func(a, b []byte) int { return len(b) - len(a) })
-	return out
+	return secret.NewMasks(secret.Least, values...)
 }
 
 // mask takes credentials out of an answer: a server that says what it was sent,
 // as some do where they fail, must not tell the model (behaviour A12).
-func mask(body []byte, credentials [][]byte) []byte {
-	for _, c := range credentials {
-		body = bytes.ReplaceAll(body, c, []byte("***"))
+func mask(resp *egress.Response, credentials secret.Masks) {
+	resp.Body = credentials.JSON(resp.Body)
+	resp.Header = resp.Header.Clone()
+	for _, values := range resp.Header {
+		for i, v := range values {
+			values[i] = credentials.Text(v)
+		}
 	}
-	return body
 }

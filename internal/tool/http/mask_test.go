@@ -1,9 +1,12 @@
 package httptool
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,5 +39,34 @@ func TestRun_A12_EchoedCredentialsAreMasked(t *testing.T) {
 		if !strings.Contains(got, "es-CO-valencia") || !strings.Contains(got, "in a word") {
 			t.Errorf("status %d: too much was masked: %s", status, got)
 		}
+	}
+}
+
+// Nor does an answer whose headers an expression sees, or that escapes what it
+// says.
+func TestRun_A12_CredentialsInHeadersAndEscapesAreMasked(t *testing.T) {
+	t.Parallel()
+	const key = `canary/"key`
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Seen", r.Header.Get("X-Api-Key"))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"php":%s,"url":%q,"n":12345678}`, strings.ReplaceAll(strconv.Quote(r.Header.Get("X-Api-Key")), "/", `\/`), url.QueryEscape(r.Header.Get("X-Api-Key")))
+	}))
+	t.Cleanup(s.Close)
+	var seen json.RawMessage
+	r := newRunner(t, Config{Method: "GET", URL: s.URL, Map: mapper(func(answer json.RawMessage) (json.RawMessage, error) { seen = answer; return answer, nil }), Headers: map[string]secret.String{
+		"X-Api-Key": secret.New(key), "X-Token": secret.New("12345678"),
+	}}, hostOf(s.URL))
+	res, err := r.Run(t.Context(), tool.Call{ID: "t1.1.1", Identity: ana()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []string{string(res.Value), string(seen)} {
+		if strings.Contains(got, "canary") || strings.Contains(got, "12345678") || !strings.Contains(got, `"n":"***"`) {
+			t.Errorf("a credential came back: %s", got)
+		}
+	}
+	if !strings.Contains(string(seen), `"x-seen":"***"`) {
+		t.Errorf("headers: %s", seen)
 	}
 }

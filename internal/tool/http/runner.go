@@ -65,7 +65,7 @@ func (r *Runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 		return r.failed(ctx, err), nil
 	}
 	secrets := append(slices.Clone(r.secrets), req.Header.Get(r.sign.Header))
-	resp.Body = mask(resp.Body, credentials(req.Header, secrets))
+	mask(&resp, credentials(req.Header, secrets))
 	res := r.answered(ctx, call, resp)
 	// The page that a redirect led to failed, yet what led there was done.
 	if res.Failed && resp.SeeOther && r.effect != tool.Read {

@@ -67,9 +67,9 @@ func (r *run) statement(id, text string) error {
 	if len(r.fetches) >= maxFetches {
 		return fmt.Errorf("ctx.db: more than %d statements and requests at once", maxFetches)
 	}
-	r.fetched = r.fetched || w.Write
+	r.fetched, r.effects = r.fetched || w.Write, r.effects || w.Write
 	ctx, stop := context.WithCancel(r.ctx)
-	r.fetches[id] = stop
+	r.fetches[id] = request{stop, w.Write}
 	r.m.calls.Go(func() {
 		defer stop()
 		rows, err := r.m.runSafely(ctx, w)

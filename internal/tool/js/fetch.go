@@ -68,9 +68,9 @@ func (r *run) fetch(id, text string) error {
 			req.Header.Set("Idempotency-Key", fmt.Sprintf("%s.%d", r.call.ID, r.sent))
 		}
 	}
-	r.fetched = true
+	r.fetched, r.effects = true, r.effects || effect
 	ctx, stop := context.WithCancel(r.ctx)
-	r.fetches[id] = stop
+	r.fetches[id] = request{stop, effect}
 	r.m.calls.Go(func() {
 		defer stop()
 		res, err := r.m.fetchSafely(ctx, req)

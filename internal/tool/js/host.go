@@ -72,7 +72,7 @@ func (v *vm) serve(op, a, b, c string) (string, error) {
 	case "get", "getForUpdate":
 		return r.get(a, b, op == "getForUpdate")
 	case "set":
-		return "", r.store.set(a, b, json.RawMessage(c))
+		return "", r.store.set(a, b, json.RawMessage(r.m.masks.json(c)))
 	case "delete":
 		return "", r.store.set(a, b, nil)
 	case "list":
@@ -84,6 +84,9 @@ func (v *vm) serve(op, a, b, c string) (string, error) {
 		return "", nil
 	case "fail":
 		r.over, r.reply = true, reply{failed: true, failure: a, stack: b}
+		return "", nil
+	case "lost":
+		r.over, r.reply = true, reply{failed: true, cut: true, failure: a, stack: b}
 		return "", nil
 	}
 	return "", fmt.Errorf("the host knows no %q", op)
@@ -146,12 +149,14 @@ func (r *run) addTimer(id, ms string) error {
 	return nil
 }
 
-// forget drops a timer or a request that the script no longer waits for.
+// forget drops a timer or a request that the script no longer waits for. What
+// became of that request, nobody hears.
 func (r *run) forget(id string) {
 	delete(r.timers, id)
-	if stop, ok := r.fetches[id]; ok {
-		stop()
+	if f, ok := r.fetches[id]; ok {
+		f.stop()
 		delete(r.fetches, id)
+		r.unknown = r.unknown || f.effect
 	}
 }
 

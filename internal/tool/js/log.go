@@ -2,9 +2,9 @@ package js
 
 import (
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
+
+	"github.com/parley-bot/parley/internal/secret"
 )
 
 // loggerFor is a module's logger; it exists to keep the script's own lines
@@ -26,29 +26,28 @@ func (l loggerFor) script(level, text string, attrs ...any) {
 }
 
 // masks remembers the secrets that scripts were given, so that none leaves in
-// a log line or an error. Very short ones are left: masking them would only
-// garble texts.
+// a result, a question, a saved value, a log line or an error. Short ones are
+// left, as http tools do it: masking them would only garble texts.
 type masks struct {
-	mu     sync.Mutex
-	values []string
+	mu sync.RWMutex
+	of secret.Masks
 }
 
-const shortestMask = 4
-
-func (m *masks) add(secret string) {
+func (m *masks) add(value string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(secret) < shortestMask || slices.Contains(m.values, secret) {
-		return
+	if !m.of.Has(value) {
+		m.of = m.of.With(secret.Least, value)
 	}
-	m.values = append(m.values, secret)
 }
 
-func (m *masks) mask(text string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, v := range m.values {
-		text = strings.ReplaceAll(text, v, "***")
-	}
-	return text
+func (m *masks) now() secret.Masks {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.of
 }
+
+func (m *masks) mask(text string) string { return m.now().Text(text) }
+
+// json masks a JSON text, "" being none; it stays JSON.
+func (m *masks) json(text string) string { return string(m.now().JSON([]byte(text))) }

@@ -90,8 +90,9 @@ type Options struct {
 	Fetch func(ctx context.Context, req Request) (Response, error)
 	// DB are the data sources of ctx.db; nil: there are none.
 	DB Databases
-	// Secret looks up ctx.secret(name); nil: there are none. Secrets that
-	// were given out are masked in logs and in errors.
+	// Secret looks up ctx.secret(name); nil: there are none. What was
+	// given out is masked in all that leaves the script but its requests and
+	// statements.
 	Secret func(name string) (secret.String, error)
 	// Long hears of each call that computes for long: 1 when it begins to be
 	// one, -1 when it has ended. Nil: nobody does.

@@ -21,8 +21,8 @@ type run struct {
 	ctx    context.Context // ends with the call; requests hang on it
 	call   tool.Call
 	timers map[string]time.Time
-	// fetches are the requests under way, with what stops each.
-	fetches map[string]context.CancelFunc
+	// fetches are the requests and statements under way.
+	fetches map[string]request
 	arrived chan arrival
 	listens bool        // the script waits for the end of its context
 	busy    atomic.Bool // the engine is running: it may be interrupted
@@ -32,9 +32,16 @@ type run struct {
 	store    *buffer
 	writes   bool // ctx.db may
 	fetched  bool
-	sent     int // requests that may have an effect, for their keys
-	unknown  bool
+	sent     int   // requests that may have an effect, for their keys
+	effects  bool  // one of them, or a statement that writes, was begun
+	unknown  bool  // what became of one of those
 	operator error // the host's own failure, not the script's
+}
+
+// request is one under way.
+type request struct {
+	stop   context.CancelFunc
+	effect bool
 }
 
 // arrival is something that a script waits for.
@@ -50,6 +57,7 @@ type reply struct {
 	failure string // why it failed, as the model is told
 	stack   string
 	failed  bool
+	cut     bool // failed, yet not by a throw of the script's own code
 	stopped bool // by the end of its context
 	err     error
 }
@@ -63,8 +71,8 @@ func (m *Module) invoke(ctx context.Context, kind string, call tool.Call) (*run,
 		return nil, reply{err: err, stopped: ctx.Err() != nil}
 	}
 	r := &run{
-		m: m, call: call, timers: map[string]time.Time{}, fetches: map[string]context.CancelFunc{},
-		arrived: make(chan arrival), store: newBuffer(call),
+		m: m, call: call, timers: map[string]time.Time{}, fetches: map[string]request{},
+		arrived: make(chan arrival), store: newBuffer(call, m.masks.mask),
 		writes: kind == "handler" && m.place == nil && m.effect(call.Tool) != tool.Read,
 	}
 	runCtx, cancel := context.WithCancel(ctx)
@@ -139,7 +147,7 @@ func (v *vm) execute(ctx context.Context, r *run, kind string) (rep reply) {
 		next, due := r.nextTimer()
 		if next == "" && len(r.fetches) == 0 && !r.listens {
 			v.spoiled = true
-			return reply{failed: true, failure: "the tool waits for something that never comes"}
+			return reply{failed: true, cut: true, failure: "the tool waits for something that never comes"}
 		}
 		var ring <-chan time.Time
 		var timer *time.Timer
@@ -192,7 +200,7 @@ func (v *vm) step(ctx context.Context, r *run, f func() error) (stopped bool) {
 		}
 		if err != nil && !r.over {
 			r.over = true
-			r.reply = reply{failed: true, failure: err.Error()}
+			r.reply = reply{failed: true, cut: true, failure: err.Error()}
 			if qe, ok := err.(*quickjs.Error); ok { //nolint:errorlint // the engine's own
 				r.reply.failure, r.reply.stack = qe.Message, qe.Name+"\n"+qe.Stack
 			}
@@ -239,10 +247,10 @@ func (v *vm) abortCall(ctx context.Context, r *run) reply {
 
 func (v *vm) finish(r *run) reply {
 	if n, _, _ := strings.Cut(r.reply.stack, "\n"); n == "InternalError" {
-		v.spoiled = true
+		v.spoiled, r.reply.cut = true, true // out of memory, or of stack
 	}
-	for _, stop := range r.fetches {
-		stop()
+	for id := range r.fetches {
+		r.forget(id)
 	}
 	return r.reply
 }

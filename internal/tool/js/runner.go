@@ -35,7 +35,10 @@ var (
 
 // Run calls the handler. What it throws is a failed result {"error": message};
 // the operator's log has the line. A result says Pure where no request was made,
-// also when it failed or timed out: then nothing has happened.
+// also when it failed or timed out: then nothing has happened. It says Unknown
+// where a request or statement that may have an effect was begun and the
+// handler didn't get to say what came of it: its runtime was lost, its result
+// can't be told, or it was answered by nobody (G4).
 func (r *runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	call.Tool = r.name
 	if fail := r.Ready(ctx, call); fail != nil {
@@ -43,11 +46,14 @@ func (r *runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	}
 	state, rep := r.m.invoke(ctx, "handler", call)
 	pure := state != nil && !state.fetched
+	begun := state != nil && state.effects
 	switch {
 	case rep.stopped:
 		res := tool.Stopped(ctx, 0)
 		res.Pure = pure
 		return res, nil
+	case begun && (rep.err != nil || state.operator != nil):
+		return r.lost(call, errors.Join(rep.err, state.operator)), nil //nolint:nilerr // it is told and logged there
 	case rep.err != nil:
 		return tool.Result{}, rep.err
 	case state.operator != nil:
@@ -55,14 +61,23 @@ func (r *runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	case rep.failed:
 		r.logFailure(call, rep)
 		res := tool.Fail(tool.Cut(r.m.masks.mask(rep.failure), 2<<10), nil)
-		res.Pure, res.Unknown = pure, state.unknown
+		res.Pure, res.Unknown = pure, state.unknown || rep.cut && begun
 		return res, nil
 	}
 	res := tool.Result{Pure: pure, Writes: state.store.result()}
 	if rep.some {
-		res.Value = json.RawMessage(rep.value)
+		res.Value = json.RawMessage(r.m.masks.json(rep.value))
 	}
 	return tool.Capped(res, r.m.opts.OutputCap), nil
+}
+
+// lost is the result of a call that failed by the host's fault after something
+// may have taken effect.
+func (r *runner) lost(call tool.Call, err error) tool.Result {
+	r.m.log.Error("script call lost", "tool", r.name, "call_id", call.ID, "error", r.m.masks.mask(err.Error()))
+	res := tool.Fail("the tool could not be run to its end", nil)
+	res.Unknown = true
+	return res
 }
 
 // Ready looks whether a script can hold the arguments.
@@ -110,7 +125,7 @@ func (r *runner) ask(ctx context.Context, kind, what string, call tool.Call) (st
 		}
 		return "", placed(err, r.m.place)
 	}
-	return rep.value, nil
+	return r.m.masks.json(rep.value), nil
 }
 
 // HasPredicate tells whether confirm is a function.

@@ -22,6 +22,7 @@ const (
 // buffer holds a call's writes until its result is committed.
 type buffer struct {
 	call   tool.Call
+	mask   func(string) string
 	writes map[slot]*tool.Write
 	order  []slot
 	size   int
@@ -32,12 +33,12 @@ type slot struct {
 	key   string
 }
 
-func newBuffer(call tool.Call) *buffer {
-	return &buffer{call: call, writes: map[slot]*tool.Write{}}
+func newBuffer(call tool.Call, mask func(string) string) *buffer {
+	return &buffer{call: call, mask: mask, writes: map[slot]*tool.Write{}}
 }
 
 // at finds the key space that the script named; the identity is the channel's,
-// never the script's.
+// never the script's. A secret in a key is masked wherever the key is used.
 func (b *buffer) at(kind, key string) (slot, error) {
 	if b.call.Store == nil {
 		return slot{}, errors.New("ctx.store: there is no store here")
@@ -59,7 +60,7 @@ func (b *buffer) at(kind, key string) (slot, error) {
 		}
 		name = id.ChatKey
 	}
-	return slot{tool.ScopeOf(kind, id.Channel, name), key}, nil
+	return slot{tool.ScopeOf(kind, id.Channel, name), b.mask(key)}, nil
 }
 
 // get reads a key, "" where there is none, the call's own writes first.
@@ -133,6 +134,7 @@ func (r *run) list(kind, prefix string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	prefix = s.key
 	keys, err := r.store.call.Store.List(r.ctx, s.scope, prefix)
 	if err != nil {
 		return "", r.storeFailed(err)

@@ -115,18 +115,11 @@ func (s Server) identity() []string {
 	return []string{"url", u.Scheme, u.Host, u.Path}
 }
 
-// credentials are values that no log and no model may see, the longest first.
-// A setting that isn't named like one stays: a path in the environment is in
+// credentials mask the values that no log and no model may see. A setting that isn't named like one stays: a path in the environment is in
 // many a result.
-func (s Server) credentials() []string {
+func (s Server) credentials() secret.Masks {
 	var out []string
-	add := func(v string) {
-		if len(v) < minMasked {
-			return
-		}
-		inJSON := strings.Trim(string(quote(v)), `"`)
-		out = append(out, v, inJSON)
-	}
+	add := func(v string) { out = append(out, v) }
 	for _, m := range []map[string]secret.String{s.Env, s.Headers} {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			if v := m[name].Reveal(); isCredential(name) {
@@ -145,25 +138,12 @@ func (s Server) credentials() []string {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	return slices.Compact(out)
+	return secret.NewMasks(secret.Least, out...)
 }
-
-// minMasked is the shortest credential that is masked: shorter ones are found
-// in what has nothing to do with them.
-const minMasked = 8
 
 func isCredential(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc([]string{"auth", "cookie", "key", "token", "secret", "password", "signature"}, func(word string) bool {
 		return strings.Contains(name, word)
 	})
-}
-
-// mask takes credentials out of a text.
-func mask(text string, credentials []string) string {
-	for _, c := range credentials {
-		text = strings.ReplaceAll(text, c, "***")
-	}
-	return text
 }

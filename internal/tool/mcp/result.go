@@ -12,21 +12,19 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/parley-bot/parley/internal/secret"
 	"github.com/parley-bot/parley/internal/tool"
 )
 
 // result makes what a server gave what a model is told: the structured content
 // where there is one, else the text of all parts, JSON as JSON; what is no text
 // in words. It holds no credential of the server's and is within the cap.
-func result(res *mcp.CallToolResult, credentials []string) tool.Result {
-	text := mask(textOf(res.Content), credentials)
+func result(res *mcp.CallToolResult, credentials secret.Masks) tool.Result {
+	text := string(credentials.JSON([]byte(textOf(res.Content))))
 	var value json.RawMessage
 	switch structured := structuredOf(res, text); {
 	case structured != nil:
-		value = json.RawMessage(mask(string(structured), credentials))
-		if !json.Valid(value) { // a credential was part of its syntax
-			value = quote(string(value))
-		}
+		value = credentials.JSON(structured)
 	case text == "":
 	case isJSON(text):
 		value = json.RawMessage(strings.TrimSpace(text))

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/parley-bot/parley/internal/secret"
 	"github.com/parley-bot/parley/internal/tool"
 )
 
@@ -41,6 +42,8 @@ func TestResult_A7_WhatAModelIsTold(t *testing.T) {
 		"error in silence":   {`{"content":[],"isError":true}`, `{"error":"tool_failed","message":"The tool failed and didn't say why."}`, true},
 		"a credential":       {`{"content":[{"type":"text","text":"key canary-credential is bad"}]}`, "key *** is bad", false},
 		"in structure":       {`{"content":[],"structuredContent":{"key":"canary-credential"}}`, `{"key":"***"}`, false},
+		"in Base64":          {`{"content":[{"type":"text","text":"Basic dTpjYW5hcnktY3JlZGVudGlhbA=="}]}`, "Basic dT***==", false},
+		"a number":           {`{"content":[],"structuredContent":{"n":12345678}}`, `{"n":"***"}`, false},
 		"in an error":        {`{"content":[{"type":"text","text":"canary-credential"}],"isError":true}`, `{"error":"tool_failed","message":"***"}`, true},
 	} {
 		res, ok := decode(tc.raw)
@@ -48,7 +51,7 @@ func TestResult_A7_WhatAModelIsTold(t *testing.T) {
 			t.Errorf("%s: the SDK doesn't take it", name)
 			continue
 		}
-		got := result(res, []string{"canary-credential"})
+		got := result(res, secret.NewMasks(secret.Least, "canary-credential", "12345678"))
 		if diff := cmp.Diff(tc.want, tool.Content(got, 0)); diff != "" || got.Failed != tc.failed {
 			t.Errorf("%s: failed %v, %s", name, got.Failed, diff)
 		}
@@ -73,7 +76,7 @@ func FuzzResult(f *testing.F) {
 		if !ok {
 			t.Skip()
 		}
-		got := result(res, []string{"canary-credential"})
+		got := result(res, secret.NewMasks(secret.Least, "canary-credential", "12345678"))
 		if got.Value != nil && !json.Valid(got.Value) {
 			t.Errorf("no JSON: %s", got.Value)
 		}

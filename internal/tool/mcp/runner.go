@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/parley-bot/parley/internal/egress"
+	"github.com/parley-bot/parley/internal/secret"
 	"github.com/parley-bot/parley/internal/tool"
 )
 
@@ -28,7 +29,7 @@ type runner struct {
 	pin     string // digest of the card that the model has seen
 	offered string // for the log
 	effect  tool.Effect
-	secrets []string
+	secrets secret.Masks
 }
 
 // Run makes the call, on a session whose card of the tool is the pinned one. A
@@ -105,7 +106,7 @@ func (r *runner) failed(ctx context.Context, sess *session, seen *trace, err err
 		res = tool.Stopped(ctx, 0)
 	case wire != nil:
 		unknown = false
-		message := tool.Cut(mask(wire.Message, r.secrets), maxFailed)
+		message := tool.Cut(r.secrets.Text(wire.Message), maxFailed)
 		res = tool.Fail("refused", map[string]any{"message": message})
 	case fromGuard && sent.Class != egress.Unknown:
 		unknown = false

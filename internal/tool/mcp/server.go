@@ -211,5 +211,5 @@ func (s *server) clean(err error) string {
 	if u := s.cfg.URL.Reveal(); u != "" {
 		text = strings.ReplaceAll(text, u, "the url")
 	}
-	return oneLine(mask(text, s.cfg.credentials()))
+	return oneLine(s.cfg.credentials().Text(text))
 }

@@ -50,7 +50,7 @@ func (s *server) dialReal(ctx context.Context) (link, error) {
 	end := func() { _ = p.Close() }
 	context.AfterFunc(ctx, end)
 	said := func() string {
-		text := oneLine(mask(p.said.String(), s.cfg.credentials()))
+		text := oneLine(s.cfg.credentials().Text(p.said.String()))
 		return strings.TrimSpace(p.how() + " " + text)
 	}
 	t := &mcp.IOTransport{Reader: paced{p, ctx, newPace()}, Writer: p, MaxLineLength: maxMessage}

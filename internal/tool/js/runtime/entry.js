@@ -188,7 +188,7 @@ function start(kind, infoText) {
     try {
       host(op, a, b)
     } catch (e) { // no memory is left for a copy of it
-      host('fail', `the result can't be handed over: ${e.message}`, `${e.name}\n${e.stack ?? ''}`)
+      host('lost', `the result can't be handed over: ${e.message}`, `${e.name}\n${e.stack ?? ''}`)
     }
   }
   perform(kind, tools[info.tool], info, call).then((value) => {
@@ -198,7 +198,7 @@ function start(kind, infoText) {
       text = JSON.stringify(value)
       if (text === undefined && value !== undefined) throw new TypeError(`a ${typeof value} is not JSON`)
     } catch (e) {
-      return end('fail', `the result can't be written as JSON: ${e.message}`, '')
+      return end('lost', `the result can't be written as JSON: ${e.message}`, '')
     }
     end('done', text ?? '', text === undefined ? '' : 'value')
   }).catch((e) => {
