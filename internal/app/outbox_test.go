@@ -86,6 +86,15 @@ func TestDurable_G5_UnknownOutcomes(t *testing.T) {
 		b.fake.FailNext(shown, shown, shown)
 		b.model.then(says("hello"))
 		b.say("hi")
+		b.message(1)
+		b.until("the send is known to be unknown", func() bool {
+			var n int
+			b.row(`SELECT count(*) FROM outbox WHERE state='queued' AND maybe=1`, nil, &n)
+			return n == 1
+		})
+		// It comes after half a minute, also in another process.
+		b.clock.advance(30 * time.Second)
+		b.restart()
 		b.message(2)
 		b.silent(2) // twice at the most
 		rows, err := b.app.st.ListOutbox(b.ctx, true, 10)

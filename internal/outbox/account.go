@@ -41,6 +41,12 @@ type account struct {
 	// that it would only find those again.
 	scanFrom time.Time
 	behind   bool // the store has more than is queued
+
+	// asking is held while the platform is asked whether it answers; asked and
+	// answer are its.
+	asking sync.Mutex
+	asked  time.Time
+	answer error
 }
 
 type stage int
@@ -154,6 +160,10 @@ func (a *account) hint(key string) {
 	}
 	if c := a.chats[key]; c != nil {
 		c.again = true
+		if c.entry == nil && c.outcome == nil {
+			// What it rests for may be over: a question that was withdrawn, say.
+			a.rouse(c)
+		}
 		return
 	}
 	if len(a.chats) >= a.o.cfg.MaxChats {

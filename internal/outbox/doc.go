@@ -18,5 +18,6 @@
 //   - what came of a send is committed before anything else is done in that
 //     chat, however long the store is away;
 //   - a send whose outcome nobody knows is repeated once, and freely only
-//     where the platform recognizes the key.
+//     where the platform recognizes the key. That one time comes after a
+//     while, and where the adapter can ask, not before the platform answers.
 package outbox

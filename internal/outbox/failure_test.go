@@ -28,7 +28,7 @@ func TestJudge_G5_ByClass(t *testing.T) {
 		entry      Entry
 		idempotent bool
 		want       verdict // wait is the longest; a fifth less is allowed
-		exact      bool    // wait is the shortest instead
+		exact      bool    // wait is the shortest instead, or that of a resend
 	}{
 		{"chat gone", sendErr(channels.PermanentChat), Entry{Kind: Send, Attempts: 1}, false, verdict{do: doFail}, false},
 		{"message refused", sendErr(channels.PermanentMessage), Entry{Kind: Send, Attempts: 1}, false, verdict{do: doFail}, false},
@@ -39,13 +39,15 @@ func TestJudge_G5_ByClass(t *testing.T) {
 		{"temporary after a doubtful try", sendErr(channels.Temporary), Entry{Kind: Send, Attempts: 2, Maybe: true}, false, verdict{do: doRetry, wait: 2 * time.Second}, false},
 		{"limited with a time", limited, Entry{Kind: Send, Attempts: 1}, false, verdict{do: doRetry, wait: time.Minute}, true},
 		{"limited without", sendErr(channels.RateLimited), Entry{Kind: Send, Attempts: 2}, false, verdict{do: doRetry, wait: 2 * time.Second}, false},
-		{"unknown", sendErr(channels.Unknown), Entry{Kind: Send, Attempts: 1}, false, verdict{do: doRetry, wait: time.Second, unknown: true}, false},
+		{"unknown", sendErr(channels.Unknown), Entry{Kind: Send, Attempts: 1}, false, verdict{do: doRetry, wait: resendWait, unknown: true}, true},
 		{"unknown twice", sendErr(channels.Unknown), Entry{Kind: Send, Attempts: 2, Maybe: true}, false, verdict{do: doFail, unknown: true}, false},
 		{"unknown, key known", sendErr(channels.Unknown), Entry{Kind: Send, Attempts: 9, Maybe: true}, true, verdict{do: doRetry, wait: 256 * time.Second, unknown: true}, false},
-		{"error of no class", errors.New("EOF"), Entry{Kind: Send, Attempts: 1}, false, verdict{do: doRetry, wait: time.Second, unknown: true}, false},
+		{"error of no class", errors.New("EOF"), Entry{Kind: Send, Attempts: 1}, false, verdict{do: doRetry, wait: resendWait, unknown: true}, true},
 		{"wrapped", fmt.Errorf("sending: %w", sendErr(channels.PermanentChat)), Entry{Kind: Send, Attempts: 1}, false, verdict{do: doFail}, false},
 		{"panic, key known", &panicked{"x"}, Entry{Kind: Send, Attempts: maxTries, Maybe: true}, true, verdict{do: doFail, unknown: true}, false},
 		{"edit, unknown", sendErr(channels.Unknown), Entry{Kind: Edit, Attempts: 2, Maybe: true}, false, verdict{do: doRetry, wait: 2 * time.Second, unknown: true}, false},
+		{"answer that ends a draft, unknown for long", sendErr(channels.Unknown), Entry{Kind: Finish, Attempts: 400, Maybe: true}, false, verdict{do: doRetry, wait: 5 * time.Minute, unknown: true}, false},
+		{"the same, panic", &panicked{"x"}, Entry{Kind: Finish, Attempts: maxTries, Maybe: true}, false, verdict{do: doFail, unknown: true}, false},
 		{"edit, unknown for ever", sendErr(channels.Unknown), Entry{Kind: Edit, Attempts: maxTries, Maybe: true}, false, verdict{do: doFail, unknown: true}, false},
 	}
 	for _, tt := range tests {
@@ -62,6 +64,9 @@ func TestJudge_G5_ByClass(t *testing.T) {
 				low, high := tt.want.wait*4/5-1, tt.want.wait
 				if tt.exact {
 					low, high = tt.want.wait, tt.want.wait*11/10+100*time.Millisecond
+				}
+				if tt.want.wait == resendWait {
+					high = resendWait + resendSpread
 				}
 				if got.wait < low || got.wait > high {
 					t.Fatalf("wait = %v, want %v to %v", got.wait, low, high)

@@ -105,6 +105,9 @@ func (a *account) deliver(e Entry) *outcome {
 	if a.o.sendCtx.Err() != nil {
 		return &outcome{entry: e, verdict: verdict{do: doRetry, cause: "shutting down"}}
 	}
+	if out := a.putOff(e); out != nil {
+		return out
+	}
 	e.Part.Key = Key(e.ChatKey, e.Seq)
 	receipt, err := a.attempt(&e, editor)
 	if a.o.deps.OnTried != nil {

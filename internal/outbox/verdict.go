@@ -29,8 +29,9 @@ const (
 	firstRetry = time.Second
 	mostRetry  = 5 * time.Minute
 	// maxTries of an edit whose outcome stays unknown, and of an entry that
-	// makes its adapter panic: they must not hold their chat for a day.
-	maxTries = 5
+	// makes its adapter panic: they must not hold their chat for a day. It takes
+	// about two minutes, and more while the platform doesn't answer.
+	maxTries = 8
 	maxCause = 300
 )
 
@@ -53,12 +54,14 @@ func judge(e Entry, err error, idempotent bool) verdict {
 		v.unknown = true
 		switch {
 		case e.Kind != Send, idempotent:
-			// An edit can be repeated.
-			if (e.Kind != Send || crashed) && e.Attempts >= maxTries {
+			// An edit can be repeated; one that is an answer is, like a send.
+			if (e.Kind == Edit || crashed) && e.Attempts >= maxTries {
 				v.do = doFail
 			}
 		case e.Maybe:
 			v.do = doFail
+		default:
+			v.wait = resendWait + rand.N(resendSpread)
 		}
 	}
 	return v
