@@ -20,6 +20,9 @@ type Attempt struct {
 	// nothing (in a group: the bot was addressed).
 	Routed bool
 	At     time.Time
+	// Written is when it was written, on the platform's own clock; zero where
+	// it has none.
+	Written time.Time
 }
 
 // MatchText finds the question that a typed text answers and how, by B3, B4,
@@ -41,9 +44,9 @@ func MatchText(waits []Saved, a Attempt) (w Saved, ans Answer, ok bool) {
 			return w, typed(w, a), true
 		case w.Solo && w.Lane == a.Lane:
 			found = append(found, w)
-		case !w.Solo && a.From == w.Requester && w.Delivered.IsZero() && a.Routed && w.Lane == a.Lane:
+		case !w.Solo && a.From == w.Requester && !seen(w, a) && a.Routed && w.Lane == a.Lane:
 			found = append(found, w)
-		case !w.Solo && a.From == w.Requester && a.Class != Other && !w.Delivered.IsZero():
+		case !w.Solo && a.From == w.Requester && a.Class != Other && seen(w, a):
 			found = append(found, w)
 		}
 	}
@@ -53,11 +56,26 @@ func MatchText(waits []Saved, a Attempt) (w Saved, ans Answer, ok bool) {
 	return found[0], typed(found[0], a), true
 }
 
-// typed reads a text as an answer. Before the question was certainly seen no
-// text is a yes or a no: it can't have been meant as one (B27).
+// seen tells whether whoever wrote the text can have seen the question (B27).
+// What comes after it may be days old: platforms deliver again what was not
+// acknowledged. Only the platform's clock is compared, and only with itself;
+// on some it has whole seconds. A reply to the question's message is proof.
+func seen(w Saved, a Attempt) bool {
+	switch {
+	case w.Delivered.IsZero():
+		return false
+	case a.ReplyTo != "" && a.ReplyTo == w.MessageID:
+		return true
+	default:
+		return a.Written.IsZero() || !a.Written.Before(w.Said)
+	}
+}
+
+// typed reads a text as an answer. One of somebody who can't have seen the
+// question is neither a yes nor a no: it can't have been meant as one (B27).
 func typed(w Saved, a Attempt) Answer {
-	ans := Answer{Outcome: Replied, Reply: a.Text, By: a.From, At: a.At}
-	if w.Delivered.IsZero() {
+	ans := Answer{Outcome: Replied, Reply: a.Text, By: a.From, At: a.At, Written: a.Written}
+	if !seen(w, a) {
 		return ans
 	}
 	switch a.Class {

@@ -34,6 +34,10 @@ type Wait struct {
 	Digest string `json:"digest"`
 	// Timeout runs from the moment the question was delivered.
 	Timeout time.Duration `json:"timeout"`
+	// Said is when the newest message that the turn had taken was written, on
+	// the platform's own clock: what was written before that was written
+	// before the question was. Zero: nobody knows.
+	Said time.Time `json:"said,omitzero"`
 
 	// Closing is how the sent question is edited once it is over; nil where
 	// the channel can't edit or the question has no buttons.
@@ -134,6 +138,9 @@ type Answer struct {
 	// Press is true where a button was pressed.
 	Press bool      `json:"press,omitempty"`
 	At    time.Time `json:"at"`
+	// Written is when it was written, on the platform's own clock; zero where
+	// it has none.
+	Written time.Time `json:"written,omitzero"`
 }
 
 // Value is what the buttons call this answer, "" for a reply.

@@ -164,7 +164,7 @@ func acceptAnswer(tx Tx, now time.Time, d inbox.Delivery) (inbox.Accepted, bool,
 	}
 	w, ans, ok := confirm.MatchText(waits, confirm.Attempt{
 		Lane: d.Place.Lane, From: d.In.From.ID, Text: d.In.Text, Class: d.Class,
-		ReplyTo: d.In.ReplyTo, Routed: d.Routed, At: now,
+		ReplyTo: d.In.ReplyTo, Routed: d.Routed, At: now, Written: d.In.At,
 	})
 	if !ok {
 		return inbox.Accepted{}, false, nil
@@ -217,6 +217,7 @@ func acceptPress(tx Tx, now time.Time, d inbox.Delivery, again bool) (inbox.Acce
 	if w.State != confirm.Pending {
 		return inbox.Accepted{Outcome: inbox.AnsweredQuestion}, nil
 	}
+	ans.Written = d.In.At
 	acc, err := resolve(tx, now, w, ans)
 	if err != nil {
 		return acc, err
@@ -232,7 +233,7 @@ func acceptPress(tx Tx, now time.Time, d inbox.Delivery, again bool) (inbox.Acce
 
 // Language is what /lang set.
 func (s *Store) Language(ctx context.Context, key string) (string, error) {
-	return read(ctx, s, func(tx Tx, _ time.Time) (string, error) {
+	return peek(ctx, s, func(tx Tx, _ time.Time) (string, error) {
 		var lang string
 		_, err := tx.Row(`SELECT lang FROM lane WHERE key=?1`, []any{key}, &lang)
 		return lang, err

@@ -126,7 +126,7 @@ func (t *run) begin() {
 		}
 		t.j = journal{
 			Lang: t.set.Texts.Resolve(lang), Lines: []string{t.input.Text},
-			Messages: []llm.Message{{Role: llm.RoleUser, Text: t.input.Text}},
+			Messages: []llm.Message{{Role: llm.RoleUser, Text: t.input.Text}}, Said: t.input.At,
 		}
 	}
 	if a, ok := t.deps.Adapter(t.work.Channel); ok {
@@ -205,6 +205,7 @@ func (t *run) answered(ctx context.Context) error {
 		if c.ID != w.CallID || c.Result != nil || c.Started {
 			continue
 		}
+		t.said(w.Answer.Written)
 		switch w.Answer.Outcome {
 		case confirm.Approved:
 			return t.approved(ctx, c, w)
@@ -227,9 +228,17 @@ func (t *run) alsoSaid(from channels.UserID) (texts []string) {
 		if in.In.From.ID == from && in.In.Text != "" {
 			texts = append(texts, in.In.Text)
 			t.takes = append(t.takes, in.Seq)
+			t.said(in.In.At)
 		}
 	}
 	return texts
+}
+
+// said notes when something was written that the turn takes.
+func (t *run) said(at time.Time) {
+	if at.After(t.j.Said) {
+		t.j.Said = at
+	}
 }
 
 // replied gives the call a person's text as its result; the calls behind it

@@ -20,6 +20,9 @@ type journal struct {
 	// Lines are what the person said in this turn: the message, then each
 	// reply to a question.
 	Lines []string `json:"lines"`
+	// Said is when the newest of what the turn took was written, on the
+	// platform's own clock; zero where that has none.
+	Said time.Time `json:"said,omitzero"`
 	// Messages are the turn's own transcript, its first message included.
 	Messages []llm.Message `json:"messages"`
 	// Calls are those of the last assistant message, until all have a

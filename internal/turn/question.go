@@ -45,6 +45,7 @@ func (t *run) question(ctx context.Context, i int, tl *tool.Tool) (parked bool, 
 		for k, in := range out.Texts {
 			texts[k] = in.In.Text
 			t.takes = append(t.takes, in.Seq)
+			t.said(in.In.At)
 		}
 		t.event(audit.ConfirmReplied, c, func(e *audit.Event) { e.Actor = string(t.input.From.ID) })
 		t.replied(i, texts)
@@ -89,7 +90,7 @@ func (t *run) prepare(ctx context.Context, c *callState, tl *tool.Tool) (*confir
 	w := &confirm.Wait{
 		Token: token, Lane: t.lease.Key, ChatKey: t.work.ChatKey, Chat: t.input.Chat, Turn: t.id, CallID: c.ID,
 		Step: t.j.Steps, Tool: tl.Name, Requester: t.input.From.ID, AnswerBy: t.set.Confirm.AnswerBy, Solo: t.solo,
-		Digest: confirm.Digest(tl.Digest, c.Args, body), Timeout: t.set.Confirm.Timeout,
+		Digest: confirm.Digest(tl.Digest, c.Args, body), Timeout: t.set.Confirm.Timeout, Said: t.j.Said,
 	}
 	parts := t.parts(rendered)
 	if buttons {

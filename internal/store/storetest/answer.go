@@ -16,6 +16,7 @@ func answerTests() []test {
 	return []test{
 		{"B4_typed_yes_no_other", answerTyped},
 		{"B20_press_resolves_like_the_word", answerPress},
+		{"B27_text_of_before_the_question_is_no_answer", answerOld},
 		{"B26_boundary_is_the_stores_clock", answerBoundary},
 		{"B26_answer_before_expiry_wins_however_late", answerLate},
 		{"B22_double_press_is_stale", pressTwice},
@@ -79,6 +80,35 @@ func answerTyped(b *bench) {
 		b.end(w, "done")
 		b.idle(p.Lane)
 	}
+}
+
+func answerOld(b *bench) {
+	noon := time.Date(2031, 5, 1, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		written time.Time
+		want    confirm.Outcome
+	}{
+		"before": {noon.Add(-time.Second), confirm.Replied}, "at": {noon, confirm.Approved}, "untold": {time.Time{}, confirm.Approved},
+	} {
+		p := alone(name)
+		q := b.question(p, "ana", func(st *turn.Step) { st.Wait.Said = noon })
+		b.reopen(true)
+		d := b.text(p, "ana", "yes")
+		d.In.At = tt.written
+		check(b, name, b.accept(d).Outcome, inbox.AnsweredQuestion)
+		a := b.answer(q)
+		check(b, name, a.Outcome, tt.want)
+		check(b, name+": written", a.Written.Equal(tt.written), true)
+	}
+	// A press counts whenever it was.
+	p := alone("press")
+	q := b.question(p, "ana", func(st *turn.Step) { st.Wait.Said = noon })
+	d := b.press(q, p, "ana", confirm.ValueYes)
+	d.In.At = noon.Add(-time.Hour)
+	check(b, "press", b.accept(d).Outcome, inbox.AnsweredQuestion)
+	a := b.answer(q)
+	check(b, "press", a.Outcome, confirm.Approved)
+	check(b, "press: written", a.Written.Equal(noon.Add(-time.Hour)), true)
 }
 
 func answerPress(b *bench) {
