@@ -27,6 +27,7 @@ type person struct {
 	name   string // of the session, for messages of the test
 	chat   string // its chat key
 	token  string
+	look   func() time.Duration // how often they look for something new
 
 	mu     sync.Mutex // of what follows: some things are done twice at once
 	nextID int
@@ -55,9 +56,12 @@ type button struct {
 	Value string `json:"value"`
 }
 
+// glance is how often people look who do nothing else.
+const glance = 3 * time.Millisecond
+
 // newPerson begins a session. Whatever they do ends with ctx.
 func newPerson(ctx context.Context, t *testing.T, client *http.Client, base func(context.Context) (string, error)) (*person, error) {
-	p := &person{t: t, ctx: ctx, base: base, client: client}
+	p := &person{t: t, ctx: ctx, base: base, client: client, look: func() time.Duration { return glance }}
 	var out struct{ Session, Token string }
 	if err := p.insist("POST", "sessions", map[string]string{"lang": "en"}, http.StatusCreated, &out); err != nil {
 		return nil, err
@@ -217,7 +221,7 @@ func (p *person) wait(right func(event) bool) (event, error) {
 		if seen < len(p.events) {
 			continue
 		}
-		if !pause(p.ctx, 3*time.Millisecond) {
+		if !pause(p.ctx, p.look()) {
 			return event{}, context.Cause(p.ctx)
 		}
 	}
