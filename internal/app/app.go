@@ -137,6 +137,9 @@ func (a *App) join(serve bool) (err error) {
 		adapters[in.name] = in.adapter
 		names = append(names, in.name)
 	}
+	if a.opts.Apart {
+		a.st.Serve(names)
+	}
 	a.reloads = newReloader(a.Bot)
 	a.health = newHealth(a.adapters, reg)
 	a.outbox = outbox.New(outbox.Config{MaxAge: a.cfg.Outbox.MaxAge}, outbox.Deps{

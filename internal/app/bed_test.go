@@ -45,6 +45,7 @@ type bed struct {
 	dead    *atomic.Bool // the bot that runs has crashed
 	nextIn  int
 	without bool // the fake channel is not configured
+	apart   bool // what isn't configured is another process's
 	watch   bool // the bot reads its configuration again when it changes
 }
 
@@ -150,7 +151,7 @@ func (b *bed) build() (*Bot, error) {
 		name = "other"
 	}
 	bot, err := Build(b.ctx, cfg, Options{
-		Log: slog.New(slog.NewTextHandler(b.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Only: []string{""}, Clock: b.clock.now, Tools: b.tools,
+		Log: slog.New(slog.NewTextHandler(b.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Only: []string{""}, Apart: b.apart, Clock: b.clock.now, Tools: b.tools,
 		Model: incarnation{b.model, b.dead}, OnCommit: b.onCommit(), WrapDB: b.wrap,
 		Load: load, Files: files, Watch: b.watch,
 		Channels: map[string]func(channelEnv) (channels.Adapter, error){name: Extra(b.fake.Adapter())},

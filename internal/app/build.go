@@ -36,6 +36,9 @@ type Options struct {
 	Terminal bool
 	// Only, where not empty, leaves out all channels but those.
 	Only []string
+	// Apart leaves the chats of channels that the bot hasn't to a process that
+	// has them: here nobody could be asked, nor answered.
+	Apart bool
 	// Channels are further channels by instance name, made by the caller:
 	// tests and programs around the daemon.
 	Channels map[string]func(channelEnv) (channels.Adapter, error)

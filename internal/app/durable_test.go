@@ -392,3 +392,31 @@ func TestDurable_G8_CommittedStepsSetTheCountBack(t *testing.T) {
 	}
 	b.wants(1, "through")
 }
+
+// A process that doesn't have the channel, such as parley chat, leaves its
+// messages to one that has: there nobody could be asked, nor answered.
+func TestDurable_G3_AMessageWaitsForItsChannel(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, withTools(placeOrder(returns(`{"id":"P-1"}`))))
+	if err := b.app.dispatcher.Stop(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.model.then(calls("place_order", twoCoffees), says("done"))
+	b.say("two coffees")
+	b.stop()
+	b.without, b.apart = true, true
+	b.start()
+	if lanes, err := b.app.st.Ready(b.ctx, 10); err != nil || len(lanes) > 0 {
+		t.Errorf("it would work on %v, %v", lanes, err)
+	}
+	b.app.dispatcher.Wake("fake:ana")
+	b.stop()
+	if n := len(b.model.requests()); n != 0 {
+		t.Fatalf("the model was asked %d times", n)
+	}
+	b.without, b.apart = false, false
+	b.start()
+	b.message(1)
+	b.press("yes")
+	b.wants(2, "done")
+}

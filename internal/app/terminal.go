@@ -17,7 +17,7 @@ const terminalName = "console"
 // was answered.
 func Terminal(opts *Options) (done func() <-chan struct{}) {
 	var adapter *console.Adapter
-	opts.Only = []string{""} // none of the configured channels
+	opts.Only, opts.Apart = []string{""}, true // none of the configured channels
 	opts.Channels = map[string]func(channelEnv) (channels.Adapter, error){
 		terminalName: func(env channelEnv) (channels.Adapter, error) {
 			a, err := makeConsole(terminalName, env)

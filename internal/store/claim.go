@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/parley-bot/parley/internal/lease"
@@ -13,6 +14,17 @@ import (
 // errEnough ends the reading of rows.
 var errEnough = errors.New("enough rows")
 
+// Serve says whose lanes this process works on: those of the channels that it
+// has. Those of others wait for a process that has them. It must come before
+// the first Ready; without it lanes of all channels are worked on.
+func (s *Store) Serve(channels []string) {
+	s.served = "|" + strings.Join(channels, "|") + "|"
+}
+
+func (s *Store) serves(channel string) bool {
+	return s.served == "" || strings.Contains(s.served, "|"+channel+"|")
+}
+
 // Ready lists lanes with work that nobody works on.
 func (s *Store) Ready(ctx context.Context, limit int) ([]string, error) {
 	if s.db.Owner() != "" {
@@ -20,15 +32,15 @@ func (s *Store) Ready(ctx context.Context, limit int) ([]string, error) {
 	}
 	return read(ctx, s, func(tx Tx, _ time.Time) (out []string, err error) {
 		// No LIMIT: lanes that are worked on stay in front of those that wait.
-		err = tx.Rows(`SELECT key FROM lane WHERE ready_at IS NOT NULL ORDER BY ready_at`, nil, func(scan func(...any) error) error {
+		err = tx.Rows(`SELECT key, channel FROM lane WHERE ready_at IS NOT NULL ORDER BY ready_at`, nil, func(scan func(...any) error) error {
 			if len(out) >= limit {
 				return errEnough
 			}
-			var key string
-			if err := scan(&key); err != nil {
+			var key, channel string
+			if err := scan(&key, &channel); err != nil {
 				return err
 			}
-			if !s.claims.has(key) {
+			if s.serves(channel) && !s.claims.has(key) {
 				out = append(out, key)
 			}
 			return nil
@@ -63,7 +75,7 @@ func (s *Store) claim(ctx context.Context, key string) (lease.Lane, bool, error)
 		row, _, err := getLane(tx, key)
 		return row, err
 	})
-	if err != nil || row.ready == 0 {
+	if err != nil || row.ready == 0 || !s.serves(row.channel) {
 		return lease.Lane{}, false, err
 	}
 	return lease.Lane{Key: key, Fence: row.fence, Attempt: row.attempt}, true, nil
@@ -202,7 +214,8 @@ func (s *Store) CountCrash(ctx context.Context) error {
 		if _, err := tx.Row(`SELECT value FROM meta WHERE name=?1`, []any{metaAlone}, &suspect); err != nil {
 			return none{}, fmt.Errorf("reading which lane ran alone: %w", err)
 		}
-		if _, err := tx.Exec(`UPDATE lane SET head_attempt=head_attempt+1 WHERE ready_at IS NOT NULL AND (?1='' OR key=?1)`, suspect); err != nil {
+		if _, err := tx.Exec(`UPDATE lane SET head_attempt=head_attempt+1 WHERE ready_at IS NOT NULL AND (?1='' OR key=?1)
+ AND (?2='' OR instr(?2, '|'||channel||'|')>0)`, suspect, s.served); err != nil {
 			return none{}, fmt.Errorf("counting interrupted work: %w", err)
 		}
 		_, err := tx.Exec(`DELETE FROM meta WHERE name=?1`, metaAlone)

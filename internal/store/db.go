@@ -53,6 +53,9 @@ type DB interface {
 type Store struct {
 	db     DB
 	claims claims
+	// served are the channels whose lanes are worked on, each between bars;
+	// "" is all.
+	served string
 }
 
 // New makes the store of a database.

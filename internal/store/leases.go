@@ -12,10 +12,12 @@ const laneTerm = 30 * time.Second
 
 // The columns owner and lease_until are there only where a DB has an Owner.
 const (
-	qLeaseReady = `SELECT key FROM lane WHERE ready_at IS NOT NULL AND (lease_until<=?1 OR owner=?2) ORDER BY ready_at LIMIT ?3`
+	qLeaseReady = `SELECT key FROM lane WHERE ready_at IS NOT NULL AND (lease_until<=?1 OR owner=?2)
+ AND (?4='' OR position('|'||channel||'|' in ?4)>0) ORDER BY ready_at LIMIT ?3`
 	// A row that is locked is somebody else's to claim, or is being written
 	// by who will wake the lane's workers.
-	qLeaseFree = `SELECT owner, fence, head_attempt FROM lane WHERE key=?1 AND ready_at IS NOT NULL AND (lease_until<=?2 OR owner=?3) /*lock skip*/`
+	qLeaseFree = `SELECT owner, fence, head_attempt FROM lane WHERE key=?1 AND ready_at IS NOT NULL AND (lease_until<=?2 OR owner=?3)
+ AND (?4='' OR position('|'||channel||'|' in ?4)>0) /*lock skip*/`
 	qLeaseTake = `UPDATE lane SET owner=?2, lease_until=?3, fence=?4, head_attempt=?5 WHERE key=?1`
 	qLeaseGive = `UPDATE lane SET owner='', lease_until=0 WHERE key=?1 AND owner=?2`
 	// The rows are locked in order first, as several lanes always are.
@@ -28,7 +30,7 @@ const (
 func (s *Store) readyLeases(ctx context.Context, limit int) ([]string, error) {
 	owner, known := s.db.Owner(), s.claims.len()
 	return peek(ctx, s, func(tx Tx, now time.Time) (out []string, err error) {
-		err = tx.Rows(qLeaseReady, []any{ms(now), owner, limit + known}, func(scan func(...any) error) error {
+		err = tx.Rows(qLeaseReady, []any{ms(now), owner, limit + known, s.served}, func(scan func(...any) error) error {
 			var key string
 			if err := scan(&key); err != nil {
 				return err
@@ -54,7 +56,7 @@ func (s *Store) takeLease(ctx context.Context, key string) (lease.Lane, bool, er
 	out, err := write(ctx, s, key, func(tx Tx, now time.Time) (t taken, err error) {
 		l := lease.Lane{Key: key}
 		var before string
-		if t.ok, err = tx.Row(qLeaseFree, []any{key, ms(now), owner}, &before, &l.Fence, &l.Attempt); err != nil || !t.ok {
+		if t.ok, err = tx.Row(qLeaseFree, []any{key, ms(now), owner, s.served}, &before, &l.Fence, &l.Attempt); err != nil || !t.ok {
 			return t, wrap("reading lane's lease", err)
 		}
 		if before != "" && before != owner {

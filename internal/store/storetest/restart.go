@@ -19,6 +19,7 @@ func restartTests() []test {
 		{"G8_crash_counts_against_the_head", restartCounts},
 		{"G8_crash_of_a_lane_alone_counts_against_no_other", restartAlone},
 		{"G3_identity_of_messages_survives", restartDedupe},
+		{"G3_lanes_of_channels_that_are_elsewhere_wait", restartElsewhere},
 	}
 }
 
@@ -154,4 +155,34 @@ func restartDedupe(b *bench) {
 	b.accept(d)
 	b.reopen(true)
 	check(b, "again", b.accept(d).Outcome, inbox.Duplicate)
+}
+
+// A process without the channel leaves its lanes alone, and isn't why they
+// would be given up.
+func restartElsewhere(b *bench) {
+	p := alone("ana")
+	b.say(p, "ana", "hello", inbox.Queued)
+	for range 4 {
+		b.Store.Serve([]string{"telegram", "we", "web2"})
+		if ready, err := b.Store.Ready(b.Context(), 10); err != nil || len(ready) > 0 {
+			b.Fatalf("ready %v, %v", ready, err)
+		}
+		if _, ok, err := b.Store.Claim(b.Context(), p.Lane); err != nil || ok {
+			b.Fatalf("claimed %v, %v", ok, err)
+		}
+		if err := b.Store.CountCrash(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.reopen(false)
+	}
+	b.Store.Serve([]string{"telegram", channel})
+	ready, err := b.Store.Ready(b.Context(), 10)
+	if err != nil || len(ready) != 1 {
+		b.Fatalf("ready %v, %v", ready, err)
+	}
+	l := b.claim(p.Lane)
+	check(b, "attempts", l.Attempt, 0)
+	b.release(l)
+	b.end(b.begin(p), "hello")
+	b.idle(p.Lane)
 }
