@@ -19,8 +19,12 @@ const (
 	LinkFailed LinkState = "failed"
 	// LinkPairing: no device is linked to the account. A person has to.
 	LinkPairing LinkState = "pairing_needed"
-	// LinkLoggedOut: the platform ended the link. A person has to renew it.
+	// LinkLoggedOut: the platform unlinked the device. A person has to link it
+	// again.
 	LinkLoggedOut LinkState = "logged_out"
+	// LinkRefused: the platform refuses the account's credentials, or what they
+	// are used for. A person has to change them; the detail says which.
+	LinkRefused LinkState = "refused"
 	// LinkReplaced: somebody else connected with the same credentials.
 	LinkReplaced LinkState = "replaced"
 	// LinkOutdated: the platform refuses this version of the program.
@@ -34,7 +38,7 @@ const (
 
 // LinkStates lists all of them.
 func LinkStates() []LinkState {
-	return []LinkState{LinkUp, LinkConnecting, LinkFailed, LinkPairing, LinkLoggedOut, LinkReplaced, LinkOutdated, LinkBanned, LinkStandby}
+	return []LinkState{LinkUp, LinkConnecting, LinkFailed, LinkPairing, LinkLoggedOut, LinkRefused, LinkReplaced, LinkOutdated, LinkBanned, LinkStandby}
 }
 
 // Lasting tells whether the state ends only when a person does something, or

@@ -149,7 +149,7 @@ func (a *Adapter) theirs() time.Time { return a.now().Add(time.Duration(a.rest.a
 // stateOf is the state that an error of Run stands for.
 func stateOf(err error) channels.LinkState {
 	if refused, ok := errors.AsType[*refusedError](err); ok && refused != nil {
-		return channels.LinkLoggedOut
+		return channels.LinkRefused
 	}
 	return channels.LinkConnecting
 }

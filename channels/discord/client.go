@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"github.com/parley-bot/parley/channels"
 )
 
 const (
@@ -64,7 +62,7 @@ func newClient(cfg Config, rt http.RoundTripper, now func() time.Time) (*client,
 func (c *client) CloseIdleConnections() { c.api.Client.CloseIdleConnections() }
 
 // call makes one call with a body in JSON, nil for none, and decodes its
-// result, nil for none. Its error is an *apiError or a *lostError.
+// result, nil for none. Its error is an *apiError or a *channels.LostError.
 func (c *client) call(ctx context.Context, method, path string, body, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -72,7 +70,7 @@ func (c *client) call(ctx context.Context, method, path string, body, result any
 	if body != nil {
 		var err error
 		if raw, err = json.Marshal(body); err != nil {
-			return &lostError{err: fmt.Errorf("body of %s: %w", method, err)}
+			return lost(false, fmt.Errorf("body of %s: %w", method, err))
 		}
 	}
 	// A bucket that nobody shares and nothing fills: the session keeps one for
@@ -88,7 +86,7 @@ func (c *client) call(ctx context.Context, method, path string, body, result any
 	}
 	if err := json.Unmarshal(text, result); err != nil {
 		// Its text names types of Go. It is JSON: that was looked at.
-		return &lostError{sent: true, err: fmt.Errorf("the answer to %s has another form than the API's", method)}
+		return lost(true, fmt.Errorf("the answer to %s has another form than the API's", method))
 	}
 	return nil
 }
@@ -100,23 +98,15 @@ func (c *client) scrub(err error) error {
 		e.message = c.redact(e.message)
 		return e
 	}
-	if e, ok := errors.AsType[*lostError](err); ok {
-		return &lostError{e.sent, c.clean(e.err)}
+	if e, ok := errors.AsType[*channels.LostError](err); ok {
+		return lost(e.Sent, c.clean(e.Err))
 	}
-	return &lostError{sent: true, err: c.clean(err)}
+	return lost(true, c.clean(err))
 }
 
-func (c *client) clean(err error) error {
-	if ue, ok := errors.AsType[*url.Error](err); ok {
-		err = ue.Err
-	}
-	if text := err.Error(); strings.Contains(text, c.token) {
-		return errors.New(c.redact(text))
-	}
-	return err
-}
+func (c *client) clean(err error) error { return channels.Scrub(err, c.token) }
 
-func (c *client) redact(s string) string { return strings.ReplaceAll(s, c.token, "***") }
+func (c *client) redact(s string) string { return channels.Redact(s, c.token) }
 
 // transport stands below discordgo's session. It hands up an answer only if it
 // is a success, and without rate limits; all else is an error that tells what
@@ -142,11 +132,10 @@ func (t *transport) CloseIdleConnections() {
 // RoundTrip implements http.RoundTripper, but for failing where an answer is
 // no success.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	var wrote atomic.Bool
-	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
+	ctx, left := channels.Leaving(req.Context())
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))
 	if err != nil {
-		return nil, &lostError{wrote.Load(), err}
+		return nil, lost(left.Load(), err)
 	}
 	defer resp.Body.Close()
 	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
@@ -158,13 +147,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return nil, &lostError{true, err}
+		return nil, lost(true, err)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return nil, refused(resp, text)
 	}
 	if len(text) > 0 && !json.Valid(text) {
-		return nil, &lostError{true, errors.New("the answer makes no sense")}
+		return nil, lost(true, errors.New("the answer makes no sense"))
 	}
 	return &http.Response{
 		Status: resp.Status, StatusCode: http.StatusOK, Proto: resp.Proto, ProtoMajor: resp.ProtoMajor, ProtoMinor: resp.ProtoMinor,
@@ -177,23 +166,31 @@ func refused(resp *http.Response, text []byte) *apiError {
 	e := &apiError{status: resp.StatusCode, message: http.StatusText(resp.StatusCode)}
 	var body struct {
 		Message    *string         `json:"message"`
-		Code       int             `json:"code"`
+		Code       *int            `json:"code"`
 		RetryAfter float64         `json:"retry_after"`
 		Global     bool            `json:"global"`
 		Errors     json.RawMessage `json:"errors"`
 	}
-	after := 0.0
-	if json.Unmarshal(text, &body) == nil && body.Message != nil {
-		e.discord, e.code, e.message, after = true, body.Code, clip(*body.Message, 300), body.RetryAfter
+	// Others write messages, too, but no code beside them, or the status again.
+	ours := json.Unmarshal(text, &body) == nil && body.Message != nil
+	if ours && body.Code != nil {
+		ours = *body.Code == 0 || *body.Code >= firstCode
+	} else if ours {
+		ours = body.RetryAfter > 0
+	}
+	if ours {
+		e.discord, e.message, e.after = true, channels.Clip(*body.Message, 300), channels.AfterSeconds(body.RetryAfter)
+		if body.Code != nil {
+			e.code = *body.Code
+		}
 		if len(body.Errors) > 0 {
-			e.message += " " + clip(string(body.Errors), 300)
+			e.message += " " + channels.Clip(string(body.Errors), 300)
 		}
 	}
-	if after <= 0 {
-		after, _ = strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // 0 where it isn't a number
+	if e.after == 0 {
+		e.after = channels.RetryAfter(resp.Header)
 	}
 	// A firewall before the API means the whole address.
 	e.global = resp.StatusCode == http.StatusTooManyRequests && (body.Global || !e.discord || resp.Header.Get("X-Ratelimit-Scope") == "global")
-	e.after = time.Duration(min(max(after, 0), 24*3600) * float64(time.Second))
 	return e
 }

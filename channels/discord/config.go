@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -64,22 +63,6 @@ type Deps struct {
 	Transport http.RoundTripper
 }
 
-// keyError is a mistake at one key, for config.Section.Decode.
-type keyError struct {
-	key string
-	err error
-}
-
-func (e *keyError) Error() string { return e.err.Error() }
-func (e *keyError) Unwrap() error { return e.err }
-
-// Key is the key that is wrong.
-func (e *keyError) Key() string { return e.key }
-
-func wrong(key, format string, args ...any) error {
-	return &keyError{key, fmt.Errorf(format, args...)}
-}
-
 var (
 	tokenForm   = regexp.MustCompile(`^[A-Za-z0-9_.+/=-]{1,256}$`)
 	versionForm = regexp.MustCompile(`/v[0-9]+$`)
@@ -90,20 +73,20 @@ func (c *Config) Validate() error {
 	var errs []error
 	switch token := c.Token.Reveal(); {
 	case token == "":
-		errs = append(errs, wrong("token", "is empty: set what the developer portal shows under Bot, Reset Token"))
+		errs = append(errs, channels.WrongKey("token", "is empty: set what the developer portal shows under Bot, Reset Token"))
 	case !tokenForm.MatchString(token) || c.APIURL == "" && strings.Count(token, ".") != 2:
 		// Another API, such as a proxy that keeps the bot's own, may have
 		// tokens of its own form.
-		errs = append(errs, wrong("token", "is no bot token: it has three parts with dots between, and no “Bot” before it"))
+		errs = append(errs, channels.WrongKey("token", "is no bot token: it has three parts with dots between, and no “Bot” before it"))
 	}
 	if c.Mode != "" && c.Mode != ModeGateway && c.Mode != ModeInteractions {
-		errs = append(errs, wrong("mode", "%q is not known: use %s or %s", c.Mode, ModeGateway, ModeInteractions))
+		errs = append(errs, channels.WrongKey("mode", "%q is not known: use %s or %s", c.Mode, ModeGateway, ModeInteractions))
 	}
 	switch key, err := hex.DecodeString(c.PublicKey); {
 	case c.PublicKey == "" && c.Mode == ModeInteractions:
-		errs = append(errs, wrong("public_key", "is missing: mode interactions needs the Public Key that the developer portal shows under General Information"))
+		errs = append(errs, channels.WrongKey("public_key", "is missing: mode interactions needs the Public Key that the developer portal shows under General Information"))
 	case err != nil || c.PublicKey != "" && len(key) != ed25519.PublicKeySize:
-		errs = append(errs, wrong("public_key", "is no public key: it has 64 digits and letters from a to f"))
+		errs = append(errs, channels.WrongKey("public_key", "is no public key: it has 64 digits and letters from a to f"))
 	}
 	errs = append(errs, address("api_url", c.APIURL, DefaultAPIURL, "https", "http"),
 		address("gateway_url", c.GatewayURL, "wss://gateway.discord.gg", "wss", "ws"))
@@ -116,7 +99,7 @@ func address(key, value, such string, schemes ...string) error {
 	}
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != schemes[0] && u.Scheme != schemes[1] || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return wrong(key, "is no address such as %s", such)
+		return channels.WrongKey(key, "is no address such as %s", such)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/parley-bot/parley/channels"
 )
@@ -14,6 +13,8 @@ import (
 // Discord's error codes that something is done about
 // (https://docs.discord.com/developers/topics/opcodes-and-status-codes#json).
 const (
+	firstCode = 10000 // but for 0, which says nothing
+
 	codeUnknownChannel     = 10003
 	codeUnknownGuild       = 10004
 	codeUnknownUser        = 10013
@@ -61,21 +62,11 @@ func (e *apiError) Error() string {
 	return text
 }
 
-// lostError is a call without an answer that can be read.
-type lostError struct {
-	// sent is true where the platform may have got the request.
-	sent bool
-	err  error
+// lost is a call without an answer that can be read; sent is true where
+// Discord may have got it.
+func lost(sent bool, err error) *channels.LostError {
+	return &channels.LostError{API: "discord", Sent: sent, Err: err}
 }
-
-func (e *lostError) Error() string {
-	if e.sent {
-		return "discord gave no answer: " + e.err.Error()
-	}
-	return "discord was not reached: " + e.err.Error()
-}
-
-func (e *lostError) Unwrap() error { return e.err }
 
 // refusedError is what only a person can mend: a token, an intent.
 type refusedError struct {
@@ -96,8 +87,8 @@ func sendError(err error) *channels.SendError {
 		}
 		return &channels.SendError{Class: e.class(), After: e.after, Code: strconv.Itoa(code), Err: e}
 	}
-	if e, ok := errors.AsType[*lostError](err); ok && !e.sent {
-		return &channels.SendError{Class: channels.Temporary, Err: e}
+	if e, ok := errors.AsType[*channels.LostError](err); ok {
+		return &channels.SendError{Class: e.Class(), Err: e}
 	}
 	return &channels.SendError{Class: channels.Unknown, Err: err}
 }
@@ -118,15 +109,15 @@ func (e *apiError) class() channels.SendClass {
 	switch {
 	case e.status == http.StatusTooManyRequests:
 		return channels.RateLimited
-	case e.status == http.StatusUnauthorized && e.discord:
+	case !e.discord:
+		return channels.ForeignClass(e.status)
+	case e.status == http.StatusUnauthorized:
 		return channels.PermanentToken
-	case e.status == http.StatusGatewayTimeout:
-		return channels.Unknown // a proxy gave up waiting; the call goes on
-	case e.status == http.StatusRequestEntityTooLarge:
-		return channels.PermanentMessage
-	case e.discord && e.status == http.StatusBadRequest:
+	case e.status == http.StatusBadGateway, e.status == http.StatusGatewayTimeout:
+		return channels.Unknown // what stands before the API gave up waiting; the call may go on
+	case e.status == http.StatusRequestEntityTooLarge, e.status == http.StatusBadRequest:
 		return channels.PermanentMessage // with a code or without
-	case !e.discord, e.status >= 500, e.status < 400, e.code == 0:
+	case e.status >= 500, e.status < 400, e.code == 0:
 		return channels.Temporary
 	}
 	return channels.PermanentMessage
@@ -159,15 +150,4 @@ func (a *Adapter) tokenError(err error) error {
 // intentError likewise.
 func (a *Adapter) intentError(err error) error {
 	return &refusedError{fmt.Sprintf("discord refuses the message content intent; turn it on in the developer portal (Bot, Privileged Gateway Intents), or set channels.%s.message_content to false", a.name), err}
-}
-
-// clip is s cut to most bytes, not within a rune.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
 }

@@ -400,7 +400,7 @@ func TestGateway_WhatOnlyAPersonCanMend(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Run ended with %v", err)
 			}
-			if l := b.Link(); l.State != channels.LinkLoggedOut || !strings.Contains(l.Detail, tt.want) {
+			if l := b.Link(); l.State != channels.LinkRefused || !strings.Contains(l.Detail, tt.want) {
 				t.Errorf("the state is %s", l)
 			}
 		})

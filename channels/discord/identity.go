@@ -43,7 +43,7 @@ func (a *Adapter) application(ctx context.Context) (application, error) {
 		return app, err
 	}
 	if app.ID == "" {
-		return app, &lostError{sent: true, err: errors.New("the application has no id")}
+		return app, lost(true, errors.New("the application has no id"))
 	}
 	if app.Bot == nil || app.Bot.ID == "" {
 		app.Bot = new(user)

@@ -146,7 +146,7 @@ func (a *Adapter) deferNow(ctx context.Context, h *handle) {
 
 // private is a message that one person sees.
 func private(text string) *responseData {
-	return &responseData{Content: clip(text, maxText), Mentions: nobody(), Flags: discordgo.MessageFlagsEphemeral}
+	return &responseData{Content: channels.Clip(text, maxText), Mentions: nobody(), Flags: discordgo.MessageFlagsEphemeral}
 }
 
 // Ack answers a press: with a notice that only the presser sees, or with

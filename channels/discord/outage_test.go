@@ -66,7 +66,7 @@ func endings() map[string]ending {
 		},
 		"token revoked": {
 			cut:   func(b *bed, _ int) { b.fake.RevokeToken() },
-			state: channels.LinkLoggedOut, says: "get a new one in the developer portal (Bot, Reset Token) for channels.dc.token", gone: true,
+			state: channels.LinkRefused, says: "get a new one in the developer portal (Bot, Reset Token) for channels.dc.token", gone: true,
 			mend: func(b *bed) { b.fake.RestoreToken() },
 		},
 		"process stopped": {process: true},

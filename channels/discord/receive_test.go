@@ -300,7 +300,7 @@ func TestWebhook_DiscordAwayAtFirst(t *testing.T) {
 	}
 	b.fake.RevokeToken()
 	b.restart()
-	if err := b.ends(); err == nil || !strings.Contains(err.Error(), "Reset Token") || b.Link().State != channels.LinkLoggedOut {
+	if err := b.ends(); err == nil || !strings.Contains(err.Error(), "Reset Token") || b.Link().State != channels.LinkRefused {
 		t.Errorf("a revoked token: %v, %s", err, b.Link())
 	}
 }
@@ -328,7 +328,7 @@ func TestWebhook_RevokedToken(t *testing.T) {
 	}
 	b.sink.mu.Lock()
 	for _, l := range b.sink.links[from:] {
-		if l.State != channels.LinkLoggedOut {
+		if l.State != channels.LinkRefused {
 			t.Errorf("the core is told of %s", l)
 		}
 	}

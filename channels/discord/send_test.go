@@ -139,6 +139,27 @@ func TestEdit_B21_LongAfterThePress(t *testing.T) {
 	}
 }
 
+// Only Discord's own errors say something of the token, the chat or the message.
+func TestSend_G5_ForeignAnswers(t *testing.T) {
+	t.Parallel()
+	for _, f := range channeltest.Foreigners() {
+		fault := discordtest.Fault{Status: f.Status, Raw: f.Body + " "}
+		for what, call := range map[string]func(b *bed) error{
+			"send": func(b *bed) error {
+				_, err := b.Send(t.Context(), channels.Part{Chat: inGuild, Text: "x", Key: "k"})
+				return err
+			},
+			"edit": func(b *bed) error { return b.Edit(t.Context(), "777", channels.Part{Chat: inGuild, Text: "x"}) },
+		} {
+			b := newBed(t)
+			b.fake.Script(fault)
+			if se, ok := errors.AsType[*channels.SendError](call(b)); !ok || se.Class != f.Want {
+				t.Errorf("%s, %d %s: %v, want %s", what, f.Status, f.Body, se, f.Want)
+			}
+		}
+	}
+}
+
 func TestErrors_Classes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -172,6 +193,7 @@ func TestErrors_Classes(t *testing.T) {
 		{discordtest.Fault{Status: 503, Code: 130000, Message: "API resource is currently overloaded"}, channels.Temporary, 0},
 		{discordtest.Fault{Status: 400, Message: "400: Bad Request"}, channels.PermanentMessage, 0},
 		{discordtest.Fault{Status: 500, Message: "500: Internal Server Error"}, channels.Temporary, 0},
+		{discordtest.Fault{Status: 502, Message: "502: Bad Gateway"}, channels.Unknown, 0},
 		{discordtest.Fault{Status: 504, Raw: "timeout"}, channels.Unknown, 0},
 	} {
 		b := newBed(t)

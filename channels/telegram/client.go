@@ -9,12 +9,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
 	"path"
-	"strings"
-	"sync/atomic"
 	"time"
+
+	"github.com/parley-bot/parley/channels"
 )
 
 const (
@@ -47,9 +45,8 @@ func newClient(cfg Config, rt http.RoundTripper) *client {
 	token := cfg.Token.Reveal()
 	return &client{
 		http: &http.Client{
-			Transport: rt,
-			// Another host must not get the token.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport:     rt,
+			CheckRedirect: channels.NoRedirect,
 		},
 		base: cfg.APIURL + "/bot" + token + "/", token: token,
 	}
@@ -76,10 +73,10 @@ func (c *client) call(ctx context.Context, method string, params, result any) er
 	defer resp.Body.Close()
 	var a answer
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
-		return &lostError{sent: true, err: fmt.Errorf("answer to %s: %w", method, err)}
+		return lost(true, fmt.Errorf("answer to %s: %w", method, err))
 	}
 	if err := json.Unmarshal(a.Result, result); err != nil {
-		return &lostError{sent: true, err: fmt.Errorf("result of %s: %w", method, errNonsense)}
+		return lost(true, fmt.Errorf("result of %s: %w", method, errNonsense))
 	}
 	return nil
 }
@@ -98,17 +95,16 @@ type answer struct {
 }
 
 // Do implements the library's HttpClient. It returns an answer only if it says
-// ok; anything else is an *apiError or a *lostError.
+// ok; anything else is an *apiError or a *channels.LostError.
 func (c *client) Do(req *http.Request) (*http.Response, error) {
 	// The library streams its forms. A body that is known whole can be sent
 	// again by the transport where a kept connection turns out to be dead
 	// before a byte was written, and needs no chunks.
 	body, err := io.ReadAll(io.LimitReader(req.Body, maxRequest+1))
 	if err != nil || len(body) > maxRequest {
-		return nil, &lostError{err: errors.New("request can't be built")}
+		return nil, lost(false, errors.New("request can't be built"))
 	}
-	var wrote atomic.Bool
-	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
+	ctx, left := channels.Leaving(req.Context())
 	out := req.Clone(ctx)
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if len(body) == 0 {
@@ -120,12 +116,12 @@ func (c *client) Do(req *http.Request) (*http.Response, error) {
 
 	resp, err := c.http.Do(out)
 	if err != nil {
-		return nil, &lostError{sent: wrote.Load(), err: c.scrub(err)}
+		return nil, lost(left.Load(), c.scrub(err))
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return nil, &lostError{sent: true, err: c.scrub(err)}
+		return nil, lost(true, c.scrub(err))
 	}
 	var a answer
 	bad := json.Unmarshal(text, &a)
@@ -133,12 +129,12 @@ func (c *client) Do(req *http.Request) (*http.Response, error) {
 	case good && bad == nil && a.OK:
 		slim(path.Base(req.URL.Path), &a)
 	case good && (bad != nil || a.OK || a.ErrorCode == 0):
-		return nil, &lostError{sent: true, err: errNonsense}
+		return nil, lost(true, errNonsense)
 	default:
 		return nil, c.refused(resp, a, bad == nil && !a.OK && (a.ErrorCode != 0 || a.Description != ""))
 	}
 	if text, err = json.Marshal(a); err != nil {
-		return nil, &lostError{sent: true, err: err}
+		return nil, lost(true, err)
 	}
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 	return resp, nil
@@ -165,26 +161,16 @@ func slim(method string, a *answer) {
 func (c *client) refused(resp *http.Response, a answer, ours bool) *apiError {
 	e := &apiError{code: resp.StatusCode, description: http.StatusText(resp.StatusCode), bot: ours}
 	if ours {
-		e.code, e.description = cmp.Or(a.ErrorCode, e.code), clip(c.redact(a.Description), 300)
+		e.code, e.description = cmp.Or(a.ErrorCode, e.code), channels.Clip(c.redact(a.Description), 300)
 		e.movedTo = a.Parameters.MigrateToChatID
 	}
-	after := a.Parameters.RetryAfter
-	if after <= 0 {
-		_, _ = fmt.Sscanf(resp.Header.Get("Retry-After"), "%d", &after)
+	if e.after = channels.AfterSeconds(float64(a.Parameters.RetryAfter)); e.after == 0 {
+		e.after = channels.RetryAfter(resp.Header)
 	}
-	e.after = time.Duration(min(max(after, 0), 24*3600)) * time.Second
 	return e
 }
 
 // scrub takes the URL off an error, and the token out of what is left.
-func (c *client) scrub(err error) error {
-	if ue, ok := errors.AsType[*url.Error](err); ok {
-		err = ue.Err
-	}
-	if text := err.Error(); strings.Contains(text, c.token) {
-		return errors.New(c.redact(text))
-	}
-	return err
-}
+func (c *client) scrub(err error) error { return channels.Scrub(err, c.token) }
 
-func (c *client) redact(s string) string { return strings.ReplaceAll(s, c.token, "***") }
+func (c *client) redact(s string) string { return channels.Redact(s, c.token) }

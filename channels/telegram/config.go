@@ -3,7 +3,6 @@ package telegram
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -72,51 +71,35 @@ type Deps struct {
 // pollTime is how long one poll waits for an update. The server allows 50 s.
 const pollTime = 30 * time.Second
 
-// keyError is a mistake at one key, for config.Section.Decode.
-type keyError struct {
-	key string
-	err error
-}
-
-func (e *keyError) Error() string { return e.err.Error() }
-func (e *keyError) Unwrap() error { return e.err }
-
-// Key is the key that is wrong.
-func (e *keyError) Key() string { return e.key }
-
-func wrong(key, format string, args ...any) error {
-	return &keyError{key, fmt.Errorf(format, args...)}
-}
-
 // Validate tells all that is wrong, without any credential in it.
 func (c *Config) Validate() error {
 	var errs []error
 	switch token := c.Token.Reveal(); {
 	case token == "":
-		errs = append(errs, wrong("token", "is empty: set what @BotFather gave you"))
+		errs = append(errs, channels.WrongKey("token", "is empty: set what @BotFather gave you"))
 	case len(token) > 256 || !only(token, ":_-"):
-		errs = append(errs, wrong("token", "is no bot token: it looks like 123456789:AAE…, with letters, digits, _ and - behind the colon"))
+		errs = append(errs, channels.WrongKey("token", "is no bot token: it looks like 123456789:AAE…, with letters, digits, _ and - behind the colon"))
 	}
 	if c.Mode != "" && c.Mode != ModePolling && c.Mode != ModeWebhook {
-		errs = append(errs, wrong("mode", "%q is not known: use %s or %s", c.Mode, ModePolling, ModeWebhook))
+		errs = append(errs, channels.WrongKey("mode", "%q is not known: use %s or %s", c.Mode, ModePolling, ModeWebhook))
 	}
 	if c.Pace != "" && c.Pace != PaceAuto && c.Pace != PaceOn && c.Pace != PaceOff {
-		errs = append(errs, wrong("pace", "%q is not known: use %s, %s or %s", c.Pace, PaceAuto, PaceOn, PaceOff))
+		errs = append(errs, channels.WrongKey("pace", "%q is not known: use %s, %s or %s", c.Pace, PaceAuto, PaceOn, PaceOff))
 	}
 	if c.APIURL != "" {
 		u, err := url.Parse(c.APIURL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-			errs = append(errs, wrong("api_url", "is no address such as %s", DefaultAPIURL))
+			errs = append(errs, channels.WrongKey("api_url", "is no address such as %s", DefaultAPIURL))
 		}
 	}
 	switch s := c.SecretToken.Reveal(); {
 	case s == "" && c.Mode == ModeWebhook:
-		errs = append(errs, wrong("secret_token", "is missing (or secret_token_file): in webhook mode anybody could write as anybody without it"))
+		errs = append(errs, channels.WrongKey("secret_token", "is missing (or secret_token_file): in webhook mode anybody could write as anybody without it"))
 	case s != "" && (len(s) > 256 || !only(s, "_-")):
-		errs = append(errs, wrong("secret_token", "may have up to 256 letters, digits, _ and -, nothing else"))
+		errs = append(errs, channels.WrongKey("secret_token", "may have up to 256 letters, digits, _ and -, nothing else"))
 	}
 	if c.MaxConnections < 0 || c.MaxConnections > 100 {
-		errs = append(errs, wrong("max_connections", "is %d: use 1 to 100", c.MaxConnections))
+		errs = append(errs, channels.WrongKey("max_connections", "is %d: use 1 to 100", c.MaxConnections))
 	}
 	return errors.Join(errs...)
 }

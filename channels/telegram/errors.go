@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/parley-bot/parley/channels"
 )
@@ -34,21 +33,11 @@ func (e *apiError) says(text string) bool {
 	return strings.Contains(strings.ToLower(e.description), strings.ToLower(text))
 }
 
-// lostError is a call without an answer that can be read.
-type lostError struct {
-	// sent is true where the platform may have got the request.
-	sent bool
-	err  error
+// lost is a call without an answer that can be read; sent is true where
+// Telegram may have got it.
+func lost(sent bool, err error) *channels.LostError {
+	return &channels.LostError{API: "telegram", Sent: sent, Err: err}
 }
-
-func (e *lostError) Error() string {
-	if e.sent {
-		return "telegram gave no answer: " + e.err.Error()
-	}
-	return "telegram was not reached: " + e.err.Error()
-}
-
-func (e *lostError) Unwrap() error { return e.err }
 
 // errNonsense is an answer of another form than the Bot API's.
 var errNonsense = errors.New("answer makes no sense")
@@ -59,29 +48,26 @@ func (c *client) sendError(err error) *channels.SendError {
 	if e, ok := errors.AsType[*apiError](err); ok {
 		return &channels.SendError{Class: e.class(), After: e.after, Code: strconv.Itoa(e.code), Err: e}
 	}
-	if e, ok := errors.AsType[*lostError](err); ok {
-		if e.sent {
-			return &channels.SendError{Class: channels.Unknown, Err: e}
-		}
-		return &channels.SendError{Class: channels.Temporary, Err: e}
+	if e, ok := errors.AsType[*channels.LostError](err); ok {
+		return &channels.SendError{Class: e.Class(), Err: e}
 	}
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // its text names types of Go
-		err = &lostError{sent: true, err: errNonsense}
+		err = lost(true, errNonsense)
 	}
 	return &channels.SendError{Class: channels.Unknown, Err: c.scrub(err)}
 }
 
 func (e *apiError) class() channels.SendClass {
 	switch {
+	case !e.bot:
+		return channels.ForeignClass(e.code)
 	case e.code == http.StatusTooManyRequests:
 		return channels.RateLimited
 	case e.code == http.StatusUnauthorized, e.code == http.StatusNotFound:
 		return channels.PermanentToken
-	case e.code == http.StatusGatewayTimeout:
-		return channels.Unknown // a proxy gave up waiting; the call goes on
-	case !e.bot && e.code == http.StatusRequestEntityTooLarge:
-		return channels.PermanentMessage
-	case !e.bot, e.code >= 500, e.code < 400, e.code == http.StatusConflict:
+	case e.code == http.StatusBadGateway, e.code == http.StatusGatewayTimeout:
+		return channels.Unknown // what stands before the API gave up waiting; the call may go on
+	case e.code >= 500, e.code < 400, e.code == http.StatusConflict:
 		return channels.Temporary
 	case e.movedTo != 0:
 		return channels.Temporary // the next attempt goes to the new chat
@@ -104,18 +90,9 @@ func refusedToken(err error) bool {
 	return ok && e.class() == channels.PermanentToken
 }
 
-// tokenError names what to do.
-func (a *Adapter) tokenError(err error) error {
-	return fmt.Errorf("telegram refuses the bot's token; check channels.%s.token (and api_url): %w", a.name, err)
-}
-
-// clip is s cut to most bytes, not within a rune.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
+// tokenRefused notes that a person has to mend the token, and names what to do.
+func (a *Adapter) tokenRefused(err error) error {
+	err = fmt.Errorf("telegram refuses the bot's token; check channels.%s.token (and api_url): %w", a.name, err)
+	a.link.Set(channels.LinkRefused, err.Error())
+	return err
 }

@@ -37,7 +37,7 @@ func (a *Adapter) introduce(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return nil
 	case refusedToken(err):
-		return a.tokenError(err)
+		return a.tokenRefused(err)
 	}
 	a.log.Warn("bot's name could not be asked for", "err", err)
 	a.recall(ctx)
@@ -52,7 +52,7 @@ func (a *Adapter) getMe(ctx context.Context) (identity, error) {
 		return identity{}, a.http.sendError(err)
 	}
 	if u.ID == 0 {
-		return identity{}, &lostError{sent: true, err: fmt.Errorf("getMe names no bot")}
+		return identity{}, lost(true, fmt.Errorf("getMe names no bot"))
 	}
 	return identity{u.ID, u.Username, u.CanReadAllGroupMessages}, nil
 }

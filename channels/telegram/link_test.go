@@ -3,6 +3,8 @@ package telegram_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -148,7 +150,44 @@ func TestLink_OfARefusedToken(t *testing.T) {
 	if err := b.Run(t.Context(), s); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("Run returned %v", err)
 	}
-	if l := b.Link(); l.State != channels.LinkConnecting || len(s.links) > 0 {
-		t.Errorf("it is %s, and told %d times", l, len(s.links))
+	if l := s.next(t); l.State != channels.LinkRefused || !strings.Contains(l.Detail, "check channels.tg.token") || b.Link() != l {
+		t.Errorf("it is %s, and told as %s", b.Link(), l)
+	}
+	// One that is refused while it runs, too.
+	b = newBed(t)
+	s, _ = runTold(b)
+	if l := s.next(t); l.State != channels.LinkUp {
+		t.Errorf("it is %s", l)
+	}
+	b.fake.RevokeToken()
+	b.fake.Say(ana, "hi", nil)
+	if l := s.next(t); l.State != channels.LinkRefused {
+		t.Errorf("it is %s", l)
+	}
+}
+
+// What a proxy answers is no word of Telegram's: the channel is tried again.
+func TestLink_OfAProxy(t *testing.T) {
+	t.Parallel()
+	for _, f := range channeltest.Foreigners() {
+		if f.Status == http.StatusTooManyRequests {
+			continue
+		}
+		b := newBed(t)
+		b.fake.Script(
+			telegramtest.Fault{Method: "getMe", Status: f.Status, Raw: f.Body + " "},
+			telegramtest.Fault{Method: "getUpdates", Status: f.Status, Raw: f.Body + " "},
+			telegramtest.Fault{Method: "getUpdates", Status: f.Status, Raw: f.Body + " "},
+		)
+		s, stop := runTold(b)
+		if l := s.next(t); l.State != channels.LinkConnecting || !strings.Contains(l.Detail, "polling failed: telegram answered") {
+			t.Errorf("%d %s: it is %s", f.Status, f.Body, l)
+		}
+		if l := s.next(t); l.State != channels.LinkUp {
+			t.Errorf("%d %s: then it is %s", f.Status, f.Body, l)
+		}
+		if err := stop(); err != nil {
+			t.Errorf("%d %s: %v", f.Status, f.Body, err)
+		}
 	}
 }

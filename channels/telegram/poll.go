@@ -156,7 +156,7 @@ func (a *Adapter) getUpdates(ctx context.Context, off offset) ([]polled, error) 
 			ID *int64 `json:"update_id"`
 		}
 		if err := json.Unmarshal(r, &id); err != nil || id.ID == nil {
-			return nil, &lostError{sent: true, err: errors.New("an update has no id")}
+			return nil, lost(true, errors.New("an update has no id"))
 		}
 		u, err := decode(r)
 		if err != nil {
@@ -208,8 +208,8 @@ func (a *Adapter) failed(ctx context.Context, err error) (time.Duration, error) 
 	e, answered := errors.AsType[*apiError](err)
 	switch {
 	case refusedToken(err):
-		return 0, a.tokenError(err)
-	case answered && e.code == http.StatusConflict:
+		return 0, a.tokenRefused(err)
+	case answered && e.bot && e.code == http.StatusConflict:
 		return wait, a.conflict(ctx, e)
 	case answered && e.after > 0:
 		wait = e.after

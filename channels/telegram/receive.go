@@ -41,7 +41,7 @@ func (a *Adapter) accept(ctx context.Context, sink channels.Sink, u *update) err
 		return err
 	}
 	if m := u.MyChatMember; m != nil {
-		a.log.Debug("bot's membership changed", "status", clip(m.New.Status, 20), "group", m.Chat.group())
+		a.log.Debug("bot's membership changed", "status", channels.Clip(m.New.Status, 20), "group", m.Chat.group())
 	}
 	in, ok := u.inbound(me)
 	if !ok {

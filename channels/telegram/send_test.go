@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/channeltest"
 	"github.com/parley-bot/parley/channels/telegram/telegramtest"
 )
 
@@ -252,6 +253,7 @@ func TestSend_G5_ErrorClasses(t *testing.T) {
 		{409, "Conflict: x", channels.Temporary},
 		{429, "Too Many Requests: retry after 1", channels.RateLimited},
 		{500, "Internal Server Error", channels.Temporary},
+		{502, "Bad Gateway", channels.Unknown}, // the API's own form, of what stands before it
 		{503, "Service Unavailable", channels.Temporary},
 		{504, "Gateway Timeout", channels.Unknown},
 	} {
@@ -268,7 +270,7 @@ func TestSend_G5_ErrorClasses(t *testing.T) {
 		want   channels.SendClass
 	}{
 		{403, "<html>blocked by a proxy", channels.Temporary},
-		{502, "<html>", channels.Temporary},
+		{502, "<html>", channels.Unknown},
 		{504, "<html>", channels.Unknown},
 		{302, "moved", channels.Temporary},
 		{413, "<html>", channels.PermanentMessage},
@@ -285,6 +287,24 @@ func TestSend_G5_ErrorClasses(t *testing.T) {
 		_, err := b.send(channels.Part{Chat: toAna, Text: "x"})
 		if got := classOf(t, err); got != tt.want {
 			t.Errorf("%d %s: %s, want %s", tt.status, tt.raw, got, tt.want)
+		}
+	}
+}
+
+// Only Telegram's own errors say something of the token, the chat or the message.
+func TestSend_G5_ForeignAnswers(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for _, f := range channeltest.Foreigners() {
+		fault := telegramtest.Fault{Status: f.Status, Raw: f.Body + " "}
+		b.fake.Script(fault, fault)
+		_, err := b.send(channels.Part{Chat: toAna, Text: "x"})
+		if got := classOf(t, err); got != f.Want {
+			t.Errorf("send, %d %s: %s, want %s", f.Status, f.Body, got, f.Want)
+		}
+		err = b.Edit(t.Context(), "1", channels.Part{Chat: toAna, Text: "x"})
+		if got := classOf(t, err); got != f.Want {
+			t.Errorf("edit, %d %s: %s, want %s", f.Status, f.Body, got, f.Want)
 		}
 	}
 }

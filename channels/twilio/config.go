@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/secret"
 )
 
@@ -44,19 +45,6 @@ type Deps struct {
 	Name string
 }
 
-// keyError is a mistake in one key.
-type keyError struct {
-	key string
-	error
-}
-
-// Key names the key for internal/config.
-func (e *keyError) Key() string { return e.key }
-
-func (e *keyError) Unwrap() error { return e.error }
-
-func wrong(key, text string) error { return &keyError{key, errors.New(text)} }
-
 const alnum = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // Validate tells all that is wrong.
@@ -67,19 +55,19 @@ func (c *Config) Validate() error {
 			errs = append(errs, err)
 		}
 	}
-	add(!isSID(c.AccountSID, "AC"), wrong("account_sid", "must be an account's SID: AC and 32 digits or letters (an API key, SK…, signs no webhook)"))
+	add(!isSID(c.AccountSID, "AC"), channels.WrongKey("account_sid", "must be an account's SID: AC and 32 digits or letters (an API key, SK…, signs no webhook)"))
 	token := c.AuthToken.Reveal()
-	add(token == "", wrong("auth_token", "is empty: without it anybody could write in anybody's name"))
-	add(strings.Trim(token, alnum) != "", wrong("auth_token", "may hold letters and digits only: Twilio's client refuses to send anything else (error 21224). Is there a line break or a quote in it?"))
+	add(token == "", channels.WrongKey("auth_token", "is empty: without it anybody could write in anybody's name"))
+	add(strings.Trim(token, alnum) != "", channels.WrongKey("auth_token", "may hold letters and digits only: Twilio's client refuses to send anything else (error 21224). Is there a line break or a quote in it?"))
 	switch {
 	case c.From == "" && c.MessagingServiceSID == "":
-		errs = append(errs, wrong("from", "is missing (or messaging_service_sid): what the bot writes from"))
+		errs = append(errs, channels.WrongKey("from", "is missing (or messaging_service_sid): what the bot writes from"))
 	case c.From != "" && !regexp.MustCompile(`^((whatsapp:)?\+[0-9]{5,15}|[0-9]{3,8})$`).MatchString(c.From):
-		errs = append(errs, wrong("from", "must be a number such as +15550002222, whatsapp:+15550002222, or a short code; an alphanumeric sender can't be answered"))
+		errs = append(errs, channels.WrongKey("from", "must be a number such as +15550002222, whatsapp:+15550002222, or a short code; an alphanumeric sender can't be answered"))
 	}
-	add(c.MessagingServiceSID != "" && !isSID(c.MessagingServiceSID, "MG"), wrong("messaging_service_sid", "must be a service's SID: MG and 32 digits or letters"))
-	add(c.ContentSID != "" && !isSID(c.ContentSID, "HX"), wrong("content_sid", "must be a content template's SID: HX and 32 digits or letters"))
-	add(!isAddress(c.APIURL), wrong("api_url", "must be an address such as https://api.twilio.com"))
+	add(c.MessagingServiceSID != "" && !isSID(c.MessagingServiceSID, "MG"), channels.WrongKey("messaging_service_sid", "must be a service's SID: MG and 32 digits or letters"))
+	add(c.ContentSID != "" && !isSID(c.ContentSID, "HX"), channels.WrongKey("content_sid", "must be a content template's SID: HX and 32 digits or letters"))
+	add(!isAddress(c.APIURL), channels.WrongKey("api_url", "must be an address such as https://api.twilio.com"))
 	add(!isAddress(c.PublicURL), errors.New("server.public_url is missing or no address: Twilio signs the webhook's address as it knows it, which can't be guessed behind a proxy"))
 	return errors.Join(errs...)
 }

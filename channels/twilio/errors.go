@@ -2,15 +2,20 @@ package twilio
 
 import (
 	"errors"
-	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/twilio/twilio-go/client"
 
 	"github.com/parley-bot/parley/channels"
+)
+
+const (
+	// maxCause bounds what is told of the platform's own words, in bytes.
+	maxCause = 400
+	// firstCode is the first of Twilio's codes. Others that answer in its place
+	// repeat the status.
+	firstCode = 10000
 )
 
 // classOf is the class of Twilio's codes (twilio.com/docs/api/errors), those of
@@ -19,7 +24,9 @@ func classOf(code int) channels.SendClass {
 	switch code {
 	case 20429, 14107, 30022, 63018:
 		return channels.RateLimited
-	case 20500, 20503, 20504, 30001, 30008, 30017, 30018:
+	case 20504:
+		return channels.Unknown // it gave up waiting for itself
+	case 20500, 20503, 30001, 30008, 30017, 30018:
 		return channels.Temporary
 	case 20003, 20005, 20006, 20008, 20403, 21222, 21224, 21660, 30002, 63007:
 		return channels.PermanentToken
@@ -73,8 +80,11 @@ func isContent(code int) bool {
 // that came later.
 func refusal(status int, after time.Duration, code int, message string) *channels.SendError {
 	class := classOf(code)
-	if class == "" {
-		class = classOfStatus(status, code != 0)
+	switch {
+	case status != 0 && code < firstCode:
+		class = channels.ForeignClass(status)
+	case class == "":
+		class = channels.StatusClass(status)
 	}
 	if class != channels.RateLimited {
 		after = 0
@@ -83,29 +93,11 @@ func refusal(status int, after time.Duration, code int, message string) *channel
 	if h := hint(code); h != "" {
 		text = h + " (" + message + ")"
 	}
-	if len(text) > 400 {
-		text = strings.ToValidUTF8(text[:400], "") + "…"
-	}
-	e := &channels.SendError{Class: class, After: after, Err: errors.New(text)}
+	e := &channels.SendError{Class: class, After: after, Err: errors.New(channels.Shorten(text, maxCause))}
 	if code != 0 {
 		e.Code = strconv.Itoa(code)
 	}
 	return e
-}
-
-func classOfStatus(status int, coded bool) channels.SendClass {
-	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return channels.PermanentToken
-	case status == http.StatusTooManyRequests:
-		return channels.RateLimited
-	case status == http.StatusServiceUnavailable, status >= 300 && status < 400, status >= 500 && coded:
-		return channels.Temporary
-	case status >= 500:
-		return channels.Unknown
-	default:
-		return channels.PermanentMessage
-	}
 }
 
 // failure is what came of a call that the SDK gave an error for.
@@ -116,7 +108,7 @@ func (a *Adapter) failure(c *call, err error) *channels.SendError {
 			message = "no reason was given"
 		}
 		// Details and links are left out; a credential that is quoted too.
-		return refusal(c.status, c.after, re.Code, strings.ReplaceAll(message, a.cfg.AuthToken.Reveal(), "***"))
+		return refusal(c.status, c.after, re.Code, channels.Redact(message, a.cfg.AuthToken.Reveal()))
 	}
 	switch {
 	case c.status >= 300: // an answer that isn't Twilio's
@@ -125,12 +117,6 @@ func (a *Adapter) failure(c *call, err error) *channels.SendError {
 		return &channels.SendError{Class: channels.Unknown, Err: errors.New("an answer that makes no sense")}
 	}
 	// The address is left out: it names the account.
-	if ue, ok := errors.AsType[*url.Error](err); ok {
-		err = ue.Err
-	}
-	class := channels.Temporary
-	if c.left.Load() {
-		class = channels.Unknown
-	}
-	return &channels.SendError{Class: class, Err: err}
+	e := &channels.LostError{API: "twilio", Sent: c.left != nil && c.left.Load(), Err: channels.Scrub(err, a.cfg.AuthToken.Reveal())}
+	return &channels.SendError{Class: e.Class(), Err: e}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/channeltest"
 	"github.com/parley-bot/parley/channels/twilio"
 	"github.com/parley-bot/parley/channels/twilio/twiliotest"
 	"github.com/parley-bot/parley/internal/secret"
@@ -110,7 +111,8 @@ func TestSend_ErrorCodes(t *testing.T) {
 	part := channels.Part{Chat: channels.Chat{ID: ana}, Text: "x"}
 	for want, codes := range map[channels.SendClass][]int{
 		channels.RateLimited:      {20429, 14107, 63018},
-		channels.Temporary:        {30001, 30008},
+		channels.Temporary:        {20500, 20503, 30001, 30008},
+		channels.Unknown:          {20504},
 		channels.PermanentToken:   {20003, 63007},
 		channels.PermanentChat:    {21211, 21610, 21614, 21408, 30003, 30005, 30006, 30004, 63003, 63024, 63015},
 		channels.PermanentMessage: {21617, 21606, 21603, 30007, 30034, 63013, 63021, 63016, 99999},
@@ -124,11 +126,24 @@ func TestSend_ErrorCodes(t *testing.T) {
 	}
 	for status, want := range map[int]channels.SendClass{
 		401: channels.PermanentToken, 403: channels.PermanentToken, 404: channels.PermanentMessage, 429: channels.RateLimited,
-		302: channels.Temporary, 500: channels.Unknown, 502: channels.Unknown, 503: channels.Temporary, 504: channels.Unknown,
+		500: channels.Temporary, 503: channels.Temporary, 504: channels.Unknown,
 	} {
-		b.platform.Fail(twiliotest.Fault{Status: status, Body: "<html>"})
+		b.platform.Fail(twiliotest.Fault{Status: status, Code: 99999, Message: "no"})
 		if got := channels.ClassOf(second(b.adapter.Send(t.Context(), part))); got != want {
-			t.Errorf("status %d without a code: class %s, want %s", status, got, want)
+			t.Errorf("status %d with a code that nobody knows: class %s, want %s", status, got, want)
+		}
+	}
+}
+
+// Only Twilio's own errors say something of the account, the chat or the message.
+func TestSend_G5_ForeignAnswers(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	part := channels.Part{Chat: channels.Chat{ID: ana}, Text: "x"}
+	for _, f := range channeltest.Foreigners() {
+		b.platform.Fail(twiliotest.Fault{Status: f.Status, Body: f.Body + " "})
+		if got := channels.ClassOf(second(b.adapter.Send(t.Context(), part))); got != f.Want {
+			t.Errorf("%d %s: class %s, want %s", f.Status, f.Body, got, f.Want)
 		}
 	}
 }

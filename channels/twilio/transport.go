@@ -3,21 +3,24 @@ package twilio
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/twilio/twilio-go/client"
 	openapi "github.com/twilio/twilio-go/rest/api/v2010"
+
+	"github.com/parley-bot/parley/channels"
 )
 
 // answerMax bounds what is read of an answer.
 const answerMax = 1 << 20
+
+var errRedirect = errors.New("a redirect isn't followed")
 
 // call is the transport of one call of the SDK. It carries the context, which
 // the SDK doesn't know, sends to the configured address, and keeps what the SDK
@@ -26,7 +29,7 @@ type call struct {
 	ctx    context.Context
 	api    *url.URL
 	next   http.RoundTripper
-	left   atomic.Bool
+	left   *atomic.Bool // nil before the call
 	status int
 	after  time.Duration
 }
@@ -37,9 +40,8 @@ func (a *Adapter) service(ctx context.Context) (*openapi.ApiService, *call) {
 	c := &client.Client{
 		Credentials: client.NewCredentials(a.cfg.AccountSID, a.cfg.AuthToken.Reveal()),
 		HTTPClient: &http.Client{
-			Transport: t,
-			// A redirect would carry the credentials elsewhere.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport:     t,
+			CheckRedirect: channels.NoRedirect,
 		},
 	}
 	c.SetAccountSid(a.cfg.AccountSID)
@@ -49,8 +51,9 @@ func (a *Adapter) service(ctx context.Context) (*openapi.ApiService, *call) {
 
 // RoundTrip implements http.RoundTripper.
 func (t *call) RoundTrip(req *http.Request) (*http.Response, error) {
-	trace := &httptrace.ClientTrace{WroteHeaders: func() { t.left.Store(true) }}
-	req = req.Clone(httptrace.WithClientTrace(t.ctx, trace))
+	var ctx context.Context
+	ctx, t.left = channels.Leaving(t.ctx)
+	req = req.Clone(ctx)
 	req.URL.Scheme, req.URL.Host, req.Host = t.api.Scheme, t.api.Host, ""
 	req.URL.Path, req.URL.RawPath = t.api.Path+req.URL.Path, ""
 	resp, err := t.next.RoundTrip(req)
@@ -64,8 +67,9 @@ func (t *call) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
 	t.status = resp.StatusCode
-	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
-		t.after = time.Duration(min(n, 24*60*60)) * time.Second
+	t.after = channels.RetryAfter(resp.Header)
+	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		return nil, errRedirect // which the SDK takes for a success
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil

@@ -64,19 +64,6 @@ type Deps struct {
 	Now func() time.Time
 }
 
-// keyError is a mistake in one key.
-type keyError struct {
-	key string
-	error
-}
-
-// Key names the key for internal/config.
-func (e *keyError) Key() string { return e.key }
-
-func (e *keyError) Unwrap() error { return e.error }
-
-func wrong(key, text string) error { return &keyError{key, errors.New(text)} }
-
 // Validate tells all that is wrong.
 func (c *Config) Validate() error {
 	var errs []error
@@ -85,16 +72,16 @@ func (c *Config) Validate() error {
 			errs = append(errs, err)
 		}
 	}
-	add(!isDigits(c.PhoneNumberID), wrong("phone_number_id", "must be the id of the number, digits only (App dashboard, WhatsApp, API setup), not the number itself"))
-	add(c.WABAID != "" && !isDigits(c.WABAID), wrong("waba_id", "must be the id of the WhatsApp Business Account, digits only"))
-	add(c.AccessToken.Empty(), wrong("access_token", "is empty"))
-	add(strings.ContainsAny(c.AccessToken.Reveal(), " \r\n\t"), wrong("access_token", "has a space or a line break in it"))
-	add(c.AppSecret.Empty(), wrong("app_secret", "is empty: without it anybody could write in anybody's name"))
-	add(!regexp.MustCompile(`^v[0-9]{1,3}\.[0-9]{1,2}$`).MatchString(c.APIVersion), wrong("api_version", "must be a version such as v23.0"))
-	add((c.Template.Name == "") != (c.Template.Lang == ""), wrong("template", "needs both name and lang"))
+	add(!isDigits(c.PhoneNumberID), channels.WrongKey("phone_number_id", "must be the id of the number, digits only (App dashboard, WhatsApp, API setup), not the number itself"))
+	add(c.WABAID != "" && !isDigits(c.WABAID), channels.WrongKey("waba_id", "must be the id of the WhatsApp Business Account, digits only"))
+	add(c.AccessToken.Empty(), channels.WrongKey("access_token", "is empty"))
+	add(strings.ContainsAny(c.AccessToken.Reveal(), " \r\n\t"), channels.WrongKey("access_token", "has a space or a line break in it"))
+	add(c.AppSecret.Empty(), channels.WrongKey("app_secret", "is empty: without it anybody could write in anybody's name"))
+	add(!regexp.MustCompile(`^v[0-9]{1,3}\.[0-9]{1,2}$`).MatchString(c.APIVersion), channels.WrongKey("api_version", "must be a version such as v23.0"))
+	add((c.Template.Name == "") != (c.Template.Lang == ""), channels.WrongKey("template", "needs both name and lang"))
 	u, err := url.Parse(c.APIURL)
 	add(err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "",
-		wrong("api_url", "must be an address such as https://graph.facebook.com"))
+		channels.WrongKey("api_url", "must be an address such as https://graph.facebook.com"))
 	return errors.Join(errs...)
 }
 

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
 )
+
+// maxCause bounds what is told of the platform's own words, in bytes.
+const maxCause = 400
 
 // codeWindow is Meta's code for a chat whose 24-hour window is closed.
 const codeWindow = "131047"
@@ -24,6 +25,10 @@ type apiError struct {
 	Data    struct {
 		Details string `json:"details"`
 	} `json:"error_data"`
+	// Type and Trace are in every error that answers a call, and in none of
+	// another program's.
+	Type  string `json:"type"`
+	Trace string `json:"fbtrace_id"`
 }
 
 func readError(raw json.RawMessage) apiError {
@@ -81,8 +86,11 @@ func hint(e apiError) string {
 // an error that came later.
 func (g *graph) refusal(status int, after time.Duration, e apiError) *channels.SendError {
 	class := classOf(e.Code)
-	if class == "" {
-		class = classOfStatus(status, e.Code != 0)
+	switch {
+	case status != 0 && (e.Code == 0 || e.Type == "" && e.Trace == ""):
+		class = channels.ForeignClass(status)
+	case class == "":
+		class = channels.StatusClass(status)
 	}
 	if class != channels.RateLimited {
 		after = 0
@@ -92,23 +100,6 @@ func (g *graph) refusal(status int, after time.Duration, e apiError) *channels.S
 		code = strconv.Itoa(e.Code)
 	}
 	return &channels.SendError{Class: class, After: after, Code: code, Err: errors.New(g.clean(e))}
-}
-
-// classOfStatus is for codes that aren't in the table. A 5xx of a gateway
-// leaves open whether the message went.
-func classOfStatus(status int, coded bool) channels.SendClass {
-	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return channels.PermanentToken
-	case status == http.StatusTooManyRequests:
-		return channels.RateLimited
-	case status == http.StatusServiceUnavailable, status >= 300 && status < 400, status >= 500 && coded:
-		return channels.Temporary
-	case status >= 500:
-		return channels.Unknown
-	default:
-		return channels.PermanentMessage
-	}
 }
 
 // clean is the error's text, without credentials should it quote one.
@@ -126,11 +117,5 @@ func (g *graph) clean(e apiError) string {
 	if e.Subcode != 0 {
 		text += fmt.Sprintf(" [subcode %d]", e.Subcode)
 	}
-	for _, s := range g.secrets {
-		text = strings.ReplaceAll(text, s, "***")
-	}
-	if len(text) > 400 {
-		text = strings.ToValidUTF8(text[:400], "") + "…"
-	}
-	return text
+	return channels.Shorten(channels.Redact(text, g.secrets...), maxCause)
 }

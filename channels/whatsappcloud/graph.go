@@ -8,11 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/parley-bot/parley/channels"
@@ -37,8 +33,7 @@ func newGraph(cfg Config) *graph {
 				Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute,
 				ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
 			},
-			// A redirect would carry the token elsewhere.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			CheckRedirect: channels.NoRedirect,
 		},
 		base:  strings.TrimRight(cfg.APIURL, "/") + "/" + cfg.APIVersion,
 		token: cfg.AccessToken.Reveal(),
@@ -62,11 +57,8 @@ func (g *graph) call(ctx context.Context, method, path string, in, out any) erro
 		}
 		body = bytes.NewReader(b)
 	}
-	// Whether anything of the request may have left decides what is known
-	// when the answer is missing.
-	var left atomic.Bool
-	trace := &httptrace.ClientTrace{WroteHeaders: func() { left.Store(true) }}
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), method, g.base+path, body)
+	ctx, left := channels.Leaving(ctx)
+	req, err := http.NewRequestWithContext(ctx, method, g.base+path, body)
 	if err != nil {
 		return &channels.SendError{Class: channels.PermanentMessage, Err: errors.New("the request's address is invalid")}
 	}
@@ -77,7 +69,7 @@ func (g *graph) call(ctx context.Context, method, path string, in, out any) erro
 	}
 	resp, err := g.http.Do(req)
 	if err != nil {
-		return lost(left.Load(), err)
+		return g.lost(left.Load(), err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, answerMax))
@@ -85,7 +77,7 @@ func (g *graph) call(ctx context.Context, method, path string, in, out any) erro
 		return g.failure(resp, text)
 	}
 	if err != nil {
-		return lost(true, err)
+		return g.lost(true, err)
 	}
 	if json.Unmarshal(text, out) != nil {
 		return &channels.SendError{Class: channels.Unknown, Err: fmt.Errorf("status %d with an answer that makes no sense", resp.StatusCode)}
@@ -93,16 +85,11 @@ func (g *graph) call(ctx context.Context, method, path string, in, out any) erro
 	return nil
 }
 
-// lost is a call without an answer.
-func lost(left bool, err error) *channels.SendError {
-	// The address is left out: its path names the account.
-	if ue, ok := errors.AsType[*url.Error](err); ok {
-		err = ue.Err
-	}
-	if left {
-		return &channels.SendError{Class: channels.Unknown, Err: fmt.Errorf("no answer to a call: %w", err)}
-	}
-	return &channels.SendError{Class: channels.Temporary, Err: fmt.Errorf("reaching the API: %w", err)}
+// lost is a call without an answer. The address is left out: its path names the
+// account.
+func (g *graph) lost(left bool, err error) *channels.SendError {
+	e := &channels.LostError{API: "whatsapp", Sent: left, Err: channels.Scrub(err, g.secrets...)}
+	return &channels.SendError{Class: e.Class(), Err: e}
 }
 
 func (g *graph) failure(resp *http.Response, text []byte) *channels.SendError {
@@ -113,13 +100,5 @@ func (g *graph) failure(resp *http.Response, text []byte) *channels.SendError {
 	if json.Unmarshal(text, &answer) == nil && len(answer.Error) > 0 {
 		e = readError(answer.Error)
 	}
-	return g.refusal(resp.StatusCode, retryAfter(resp.Header), e)
-}
-
-func retryAfter(h http.Header) time.Duration {
-	n, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || n < 0 {
-		return 0
-	}
-	return time.Duration(min(n, 24*60*60)) * time.Second
+	return g.refusal(resp.StatusCode, channels.RetryAfter(resp.Header), e)
 }

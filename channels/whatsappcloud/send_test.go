@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-bot/parley/channels"
+	"github.com/parley-bot/parley/channels/channeltest"
 	"github.com/parley-bot/parley/channels/whatsappcloud"
 	"github.com/parley-bot/parley/channels/whatsappcloud/whatsappcloudtest"
 )
@@ -81,16 +82,25 @@ func TestSend_ErrorCodes(t *testing.T) {
 	}
 	for status, want := range map[int]channels.SendClass{
 		401: channels.PermanentToken, 403: channels.PermanentToken, 404: channels.PermanentMessage, 429: channels.RateLimited,
-		302: channels.Temporary, 500: channels.Unknown, 502: channels.Unknown, 503: channels.Temporary, 504: channels.Unknown,
+		500: channels.Temporary, 503: channels.Temporary, 504: channels.Unknown,
 	} {
-		b.platform.Fail(whatsappcloudtest.Fault{Status: status, Body: "<html>"})
+		b.platform.Fail(whatsappcloudtest.Fault{Status: status, Code: 999999, Message: "no"})
 		if got := channels.ClassOf(second(b.send(channels.Part{Text: "x"}))); got != want {
-			t.Errorf("status %d without a code: class %s, want %s", status, got, want)
+			t.Errorf("status %d with a code that nobody knows: class %s, want %s", status, got, want)
 		}
 	}
-	b.platform.Fail(whatsappcloudtest.Fault{Status: 500, Code: 999999, Message: "no"})
-	if got := channels.ClassOf(second(b.send(channels.Part{Text: "x"}))); got != channels.Temporary {
-		t.Errorf("status 500 with an unknown code: class %s", got)
+}
+
+// Only Meta's own errors say something of the account, the chat or the message.
+func TestSend_G5_ForeignAnswers(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.say("m1", "hi")
+	for _, f := range channeltest.Foreigners() {
+		b.platform.Fail(whatsappcloudtest.Fault{Status: f.Status, Body: f.Body + " "})
+		if got := channels.ClassOf(second(b.send(channels.Part{Text: "x"}))); got != f.Want {
+			t.Errorf("%d %s: class %s, want %s", f.Status, f.Body, got, f.Want)
+		}
 	}
 }
 

@@ -88,10 +88,10 @@ func TestDiscord_RevokedTokenShows(t *testing.T) {
 		if !until(t.Context(), func() bool { return strings.Count(b.logs.String(), "channel stopped receiving") >= tries }) {
 			t.Fatalf("it was not started again, but %d times", tries-1)
 		}
-		if code, body := fetch(t, b, "/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, `"state":"logged_out"`) || !strings.Contains(body, "Bot, Reset Token") {
+		if code, body := fetch(t, b, "/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, `"state":"refused"`) || !strings.Contains(body, "Bot, Reset Token") {
 			t.Errorf("/readyz says %d, %s", code, body)
 		}
-		if !measures(t, b, `parley_channel_up{channel="discord"} 0`, `parley_channel_state{channel="discord",state="logged_out"} 1`,
+		if !measures(t, b, `parley_channel_up{channel="discord"} 0`, `parley_channel_state{channel="discord",state="refused"} 1`,
 			`parley_channel_state{channel="discord",state="failed"} 0`) {
 			t.Error("the metrics don't say that somebody has to mend it")
 		}

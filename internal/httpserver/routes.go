@@ -23,7 +23,7 @@ type Readiness struct {
 // ChannelState is one channel's connection.
 type ChannelState struct {
 	Up bool `json:"up"`
-	// State is a word for it, such as connecting or logged_out.
+	// State is a word for it, such as connecting or refused.
 	State string `json:"state,omitempty"`
 	// Detail says more, in a few words; no secrets.
 	Detail string `json:"detail,omitempty"`

@@ -32,6 +32,7 @@ func (a *account) lastTry(e Entry) bool {
 		return e.Maybe && !a.idempotent(e)
 	case Edit:
 		return e.Attempts >= maxTries
+	case Finish:
 	}
 	return false
 }
