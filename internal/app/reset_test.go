@@ -120,13 +120,14 @@ func TestConfirm_B5_ResetAbortsARunningTurn(t *testing.T) {
 			b.soon(begun, "the tool to begin")
 			b.say(command)
 			b.soon(aborted, "the tool's context to end")
-			b.wants(2, answer)
+			b.wants(2, answer+" «Place order» was already under way and may have taken effect.")
 			b.until("the late result is in the audit", func() bool { return slices.Contains(b.types(), audit.ToolResult) })
 			b.silent(2)
-			// It neither replied nor wrote: no run remembered, no value kept.
+			// It neither replied nor wrote: no value kept, and no run but that
+			// of unknown outcome which /cancel itself remembers.
 			var runs, values int
 			b.row(`SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM kv)`, nil, &runs, &values)
-			if runs != 0 || values != 0 {
+			if want := map[string]int{"/cancel": 1}[command]; runs != want || values != 0 {
 				t.Fatalf("the stale turn left %d runs and %d values", runs, values)
 			}
 			b.say("hi")
@@ -137,6 +138,34 @@ func TestConfirm_B5_ResetAbortsARunningTurn(t *testing.T) {
 			}
 			same(t, want, b.model.lines(2))
 		})
+	}
+}
+
+// Of what /cancel came too late for nobody knows what came of it: the next
+// question for the same says so, and the model is told. In Spanish, too.
+func TestLedger_C1_CancelledWhileItRuns(t *testing.T) {
+	t.Parallel()
+	begun := make(chan struct{})
+	s := &spy{do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		close(begun)
+		<-ctx.Done()
+		return tool.Result{Value: json.RawMessage(`{"id":"P-1"}`)}, nil
+	}}
+	b := newBed(t, withTools(placeOrder(s)), func(b *bed) { b.user.Lang = "es" })
+	b.model.then(calls("place_order", twoCoffees), calls("place_order", twoCoffees))
+	b.say("dos cafés")
+	b.asked(1)
+	b.press("yes")
+	b.soon(begun, "the tool to begin")
+	b.say("/cancel")
+	b.wants(2, "Cancelado. «Place order» ya estaba en marcha y es posible que se haya hecho.")
+	b.say("dos cafés")
+	if got := b.asked(3).Text; !strings.HasPrefix(got, "Ojo: puede que ya haya hecho «Place order»") {
+		t.Errorf("asked %q", got)
+	}
+	req := b.model.requests()[1]
+	if note := strings.Join(req.System, "\n"); !strings.Contains(note, "- Place order (place_order)") || !strings.Contains(note, "resultado incierto") {
+		t.Errorf("the model was told %q", note)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/locale"
 )
 
@@ -53,9 +54,9 @@ func (s *sink) command(ctx context.Context, m message, c chatCommand) (Outcome, 
 	case "help":
 		cmd.Say = s.say(m, locale.CommandHelp)
 	case "reset":
-		cmd.Action, cmd.Say = ActReset, s.say(m, locale.CommandReset)
+		cmd.Action, cmd.Say, cmd.SayBegun = ActReset, s.say(m, locale.CommandReset), s.sayBegun(m, locale.CommandReset)
 	case "cancel":
-		cmd.Action = ActCancel
+		cmd.Action, cmd.SayBegun = ActCancel, s.sayBegun(m, locale.CommandCancelDone)
 		cmd.Say, cmd.SayNothing = s.say(m, locale.CommandCancelDone), s.say(m, locale.CommandCancelNothing)
 	case "lang":
 		s.langCommand(m, c.arg, &cmd)
@@ -69,6 +70,15 @@ func (s *sink) command(ctx context.Context, m message, c chatCommand) (Outcome, 
 	}
 	s.done(m.place, acc)
 	return acc.Outcome, nil
+}
+
+// sayBegun is the answer to a command that ended a turn while a call was under
+// way: nobody will tell the person what came of it.
+func (s *sink) sayBegun(m message, key string) func(string) []channels.Part {
+	t := s.texts()
+	return func(title string) []channels.Part {
+		return s.parts(m, t.Text(m.lang, key)+" "+t.Text(m.lang, locale.CommandUnderWay, locale.Arg{Name: "tool", Value: title}))
+	}
 }
 
 func (s *sink) langCommand(m message, arg string, cmd *Command) {

@@ -161,6 +161,25 @@ func TestCommand_B5_ResetCutsTheTurn(t *testing.T) {
 	}
 }
 
+func TestCommand_B5_SaysWhatWasUnderWay(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{})
+	for i, text := range []string{"/cancel", "/reset", "/help"} {
+		b.mustAccept(new(fakeAdapter), channels.Inbound{Text: text, From: channels.User{ID: "u", Lang: "es"}})
+		c := b.store.commands[i]
+		if (c.SayBegun != nil) != (c.Action != ActSay) {
+			t.Errorf("%s: %+v", text, c)
+		}
+		if c.SayBegun == nil {
+			continue
+		}
+		want := textsOf(c.Say)[0] + " «Crear pedido» ya estaba en marcha y es posible que se haya hecho."
+		if got := textsOf(c.SayBegun("Crear pedido")); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestCommand_UnknownIsText(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{})

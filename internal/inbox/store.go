@@ -158,4 +158,8 @@ type Command struct {
 	// do (ActCancel).
 	Say        []channels.Part
 	SayNothing []channels.Part
+	// SayBegun is the answer where a call was under way that may have taken
+	// effect (ActReset, ActCancel): title is its tool's. It is called within
+	// the commit, perhaps more than once; nil: Say.
+	SayBegun func(title string) []channels.Part
 }

@@ -52,6 +52,7 @@ func english() map[string]string {
 		CommandReset:         "Done. I have forgotten this conversation; we can start over.",
 		CommandCancelDone:    "Cancelled.",
 		CommandCancelNothing: "There is nothing to cancel.",
+		CommandUnderWay:      "«{tool}» was already under way and may have taken effect.",
 		CommandLangSet:       "From now on I'll write in {language}.",
 		CommandLangCurrent:   "I'm writing in {language}. Available: {languages}. To change it, send /lang and the code.",
 		CommandLangUnknown:   "I don't have that language. Available: {languages}.",

@@ -52,6 +52,7 @@ func spanish() map[string]string {
 		CommandReset:         "Listo. Olvidé esta conversación; podemos empezar de nuevo.",
 		CommandCancelDone:    "Cancelado.",
 		CommandCancelNothing: "No hay nada que cancelar.",
+		CommandUnderWay:      "«{tool}» ya estaba en marcha y es posible que se haya hecho.",
 		CommandLangSet:       "De ahora en adelante escribiré en {language}.",
 		CommandLangCurrent:   "Estoy escribiendo en {language}. Disponibles: {languages}. Para cambiarlo, envía /lang y el código.",
 		CommandLangUnknown:   "No tengo ese idioma. Disponibles: {languages}.",

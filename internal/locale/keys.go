@@ -37,6 +37,7 @@ const (
 	CommandReset         = "command.reset"
 	CommandCancelDone    = "command.cancel.done"
 	CommandCancelNothing = "command.cancel.nothing"
+	CommandUnderWay      = "command.underWay"     // behind command.reset or command.cancel.done: a call that may have taken effect; {tool}
 	CommandLangSet       = "command.lang.set"     // {language}
 	CommandLangCurrent   = "command.lang.current" // {language} {languages}
 	CommandLangUnknown   = "command.lang.unknown" // {languages}
@@ -77,6 +78,7 @@ func placeholders() map[string][]string {
 		DoneMore:             {"n"},
 		SenderCode:           {"code"},
 		MediaUnsupported:     {"type"},
+		CommandUnderWay:      {"tool"},
 		CommandLangSet:       {"language"},
 		CommandLangCurrent:   {"language", "languages"},
 		CommandLangUnknown:   {"languages"},

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,58 +14,89 @@ import (
 	"github.com/parley-bot/parley/internal/confirm"
 	"github.com/parley-bot/parley/internal/dispatch"
 	"github.com/parley-bot/parley/internal/inbox"
+	"github.com/parley-bot/parley/internal/turn"
 )
 
 const (
 	qTurnLines = `SELECT user_lines, seq_to FROM turn WHERE id=?1`
+	qTurnBegun = `SELECT version, journal FROM turn WHERE id=?1`
+	// What an unsafe tool was asked to do may have been done.
+	qCallBegun = `SELECT tool FROM call WHERE turn=?1 AND state='started' AND effect NOT IN ('read','idempotent') ORDER BY id LIMIT 1`
 	qTurnEnd   = `UPDATE turn SET state=?2, error=?3, journal=NULL, updated_at=?4 WHERE id=?1`
 	qInboxHead = `SELECT payload FROM inbox WHERE lane=?1 AND seq=?2`
 )
 
 // cutTurn ends the turn of the lane from outside: the one that is saved, or
 // else the head message that may be worked on right now. The fence makes
-// whoever runs it lose. keep stores the person's lines as history.
-func cutTurn(tx Tx, now time.Time, l *lane, why string, keep bool) (had bool, err error) {
+// whoever runs it lose. keep stores the person's lines as history, and the
+// call that is under way as one of unknown outcome; begun is that call's title.
+func cutTurn(tx Tx, now time.Time, l *lane, why string, keep bool) (had bool, begun string, err error) {
 	var lines []string
 	upTo := l.doneSeq
 	switch {
 	case l.turn != "":
 		var saved []byte
 		if _, err := tx.Row(qTurnLines, []any{l.turn}, &saved, &upTo); err != nil {
-			return false, fmt.Errorf("reading turn: %w", err)
+			return false, "", fmt.Errorf("reading turn: %w", err)
 		}
 		if err := json.Unmarshal(saved, &lines); err != nil {
-			return false, fmt.Errorf("decoding turn: %w", err)
+			return false, "", fmt.Errorf("decoding turn: %w", err)
+		}
+		if begun, err = leftBegun(tx, now, l, keep); err != nil {
+			return false, "", err
 		}
 		if err := endTurn(tx, now, l.turn, "cancelled", why); err != nil {
-			return false, err
+			return false, "", err
 		}
 	case l.inSeq > l.doneSeq:
 		upTo = l.doneSeq + 1
 		var payload []byte
 		var in channels.Inbound
 		if _, err := tx.Row(qInboxHead, []any{l.key, upTo}, &payload); err != nil {
-			return false, fmt.Errorf("reading message: %w", err)
+			return false, "", fmt.Errorf("reading message: %w", err)
 		}
 		if err := json.Unmarshal(payload, &in); err != nil {
-			return false, fmt.Errorf("decoding message: %w", err)
+			return false, "", fmt.Errorf("decoding message: %w", err)
 		}
 		lines = []string{in.Text}
 	default:
-		return false, nil
+		return false, "", nil
 	}
 	l.turn, l.parked, l.attempt = "", false, 0
 	l.fence++
 	if err := dropDraft(tx, now, l.key); err != nil {
-		return true, err
+		return true, begun, err
 	}
 	if err := l.advance(tx, upTo); err != nil {
-		return true, err
+		return true, begun, err
 	}
 	if !keep {
-		return true, nil
+		return true, begun, nil
 	}
-	return true, addHistory(tx, now, l, userLines(lines))
+	return true, begun, addHistory(tx, now, l, userLines(lines))
+}
+
+// leftBegun finds the call of the lane's turn that is under way and may take
+// effect, whatever becomes of the turn. keep lets the session remember it as
+// one of unknown outcome (behaviour C1).
+func leftBegun(tx Tx, now time.Time, l *lane, keep bool) (title string, err error) {
+	found, err := tx.Row(qCallBegun, []any{l.turn}, &title)
+	if err != nil || !found {
+		return "", wrap("reading call under way", err)
+	}
+	var version int
+	var journal []byte
+	if _, err := tx.Row(qTurnBegun, []any{l.turn}, &version, &journal); err != nil {
+		return "", fmt.Errorf("reading turn: %w", err)
+	}
+	b, ok := turn.BegunOf(version, journal, now)
+	if !ok {
+		return title, nil // of a turn that can't be read the tool's name is all there is
+	}
+	if keep && b.Remember {
+		err = addRun(tx, l.key, b.Run)
+	}
+	return cmp.Or(b.Run.Title, title), err
 }
 
 // openQuestion is the pending question of the lane's turn.
@@ -86,7 +118,7 @@ func endQuestion(tx Tx, now time.Time, w waitRow, state confirm.State, why strin
 		return l, spoke, err
 	}
 	if l.turn == w.Turn {
-		if _, err := cutTurn(tx, now, &l, why, true); err != nil {
+		if _, _, err := cutTurn(tx, now, &l, why, true); err != nil {
 			return l, spoke, err
 		}
 		if err := l.save(tx, now, true); err != nil {
@@ -207,8 +239,10 @@ func command(tx Tx, now time.Time, c inbox.Command) (inbox.Accepted, error) {
 	if err := logUser(tx, now, c.Place, c.In); err != nil {
 		return acc, err
 	}
+	begun := ""
 	if c.Action != inbox.ActSay {
-		if err := act(tx, now, c, &l, &acc); err != nil {
+		var err error
+		if begun, err = act(tx, now, c, &l, &acc); err != nil {
 			return acc, err
 		}
 		if err := l.save(tx, now, true); err != nil {
@@ -217,8 +251,11 @@ func command(tx Tx, now time.Time, c inbox.Command) (inbox.Accepted, error) {
 		acc.Wake = l.ready != 0
 	}
 	parts := c.Say
-	if !acc.Did && c.SayNothing != nil {
+	switch {
+	case !acc.Did && c.SayNothing != nil:
 		parts = c.SayNothing
+	case begun != "" && c.SayBegun != nil:
+		parts = c.SayBegun(begun)
 	}
 	acc.Speak = true
 	_, err := say(tx, now, c.Place.Channel, c.Place.ChatKey, parts, saying{})
@@ -236,30 +273,32 @@ func needLane(tx Tx, now time.Time, p inbox.Place) (lane, error) {
 	return l, l.save(tx, now, false)
 }
 
-func act(tx Tx, now time.Time, c inbox.Command, l *lane, acc *inbox.Accepted) error {
+// act is what the command does to the lane. begun is the title of a call that
+// was under way, and may take effect yet.
+func act(tx Tx, now time.Time, c inbox.Command, l *lane, acc *inbox.Accepted) (begun string, err error) {
 	switch c.Action {
 	case inbox.ActLang:
 		l.lang = c.Lang
-		return nil
+		return "", nil
 	case inbox.ActReset:
 		if err := supersede(tx, now, l, "reset", acc); err != nil {
-			return err
+			return "", err
 		}
-		_, err := cutTurn(tx, now, l, "reset", false)
+		_, begun, err := cutTurn(tx, now, l, "reset", false)
 		if err != nil {
-			return err
+			return "", err
 		}
 		acc.Cut = true
-		return forget(tx, l)
+		return begun, forget(tx, l)
 	case inbox.ActCancel:
 		if err := supersede(tx, now, l, "cancelled", acc); err != nil {
-			return err
+			return "", err
 		}
-		had, err := cutTurn(tx, now, l, "cancelled", true)
+		had, begun, err := cutTurn(tx, now, l, "cancelled", true)
 		acc.Cut, acc.Did = had, had
-		return err
+		return begun, err
 	default:
-		return fmt.Errorf("unknown chat command action %q", c.Action)
+		return "", fmt.Errorf("unknown chat command action %q", c.Action)
 	}
 }
 

@@ -253,6 +253,11 @@ func finish(tx Tx, now time.Time, l lease.Lane, f turn.Finish, leased bool) (out
 		return out, lease.ErrLost
 	}
 	if row.turn != "" {
+		if f.State != "done" { // else every call has a result
+			if _, err := leftBegun(tx, now, &row, true); err != nil {
+				return out, err
+			}
+		}
 		if err := endTurn(tx, now, row.turn, f.State, f.Error); err != nil {
 			return out, err
 		}

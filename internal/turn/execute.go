@@ -23,7 +23,7 @@ const conflictMax = 5
 // execute runs the call: intent first, committed; then the run; then what came
 // of it, committed.
 func (t *run) execute(ctx context.Context, c *callState, tl *tool.Tool) error {
-	c.Started = true
+	c.Started, c.Dedupe = true, tl.Dedupe
 	if c.Lines == nil {
 		// For the notes of later turns; a call that can't be described is
 		// described by its name.
@@ -187,7 +187,7 @@ func (t *run) settle(ctx context.Context, c *callState, tl *tool.Tool, res tool.
 	} else {
 		t.resolve(c, v.value, v.failed)
 	}
-	run := t.remember(c, tl, v)
+	run := t.remember(c, v)
 	if v.state == CallSucceeded && tl.Effect != tool.Read && ledger.Remember(v.value, false, false) {
 		t.j.Done = append(slices.Clip(t.j.Done), c.Title)
 	}
@@ -236,20 +236,13 @@ func (t *run) late(ctx context.Context, events []audit.Event) {
 }
 
 // remember makes the session's memory of a run that did something.
-func (t *run) remember(c *callState, tl *tool.Tool, v verdict) *ledger.Run {
+func (t *run) remember(c *callState, v verdict) *ledger.Run {
 	unknown := v.state == CallUnknown
-	if !c.Approved && (tl == nil || tl.Dedupe <= 0) || !ledger.Remember(v.value, v.failed, unknown) {
+	if !c.remembered() || !ledger.Remember(v.value, v.failed, unknown) {
 		return nil
 	}
-	var window time.Duration
-	if tl != nil {
-		window = tl.Dedupe
-	}
-	now := t.deps.Now()
-	return &ledger.Run{
-		CallID: c.ID, Tool: c.Name, Title: c.Title, ArgsHash: c.Hash, Args: c.Args, Lines: c.Lines, Result: v.value,
-		Unknown: unknown, Confirmed: c.Approved, EndedAt: now, KeepUntil: now.Add(ledger.Keep(window)),
-	}
+	run := c.run(v.value, unknown, t.deps.Now())
+	return &run
 }
 
 // step is T3: the journal, new calls, and where wait is set the question.

@@ -59,6 +59,8 @@ type callState struct {
 	Saved bool `json:"saved,omitempty"`
 	// Started is set in the commit before the call is made.
 	Started bool `json:"started,omitempty"`
+	// Dedupe is the tool's window when the call was made.
+	Dedupe time.Duration `json:"dedupe,omitempty"`
 	// Approved is set when a person has said yes to exactly this.
 	Approved bool `json:"approved,omitempty"`
 	// Reask is set when the yes was to something else: a person must be

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +10,7 @@ import (
 	"github.com/parley-bot/parley/channels"
 	"github.com/parley-bot/parley/internal/inbox"
 	"github.com/parley-bot/parley/internal/ledger"
+	"github.com/parley-bot/parley/internal/tool"
 	"github.com/parley-bot/parley/internal/turn"
 )
 
@@ -20,6 +22,8 @@ func commandTests() []test {
 		{"B5_reset_forgets_all_but_committed_replies", resetForgets},
 		{"B5_cancel_ends_the_turn_and_keeps_history", cancelTurn},
 		{"B5_cancel_of_a_question", cancelQuestion},
+		{"B5_cancel_and_reset_of_a_call_under_way", cutBegun},
+		{"G8_failed_with_a_call_under_way", failBegun},
 		{"B5_cancel_with_nothing_to_do", cancelNothing},
 		{"B5_cancel_of_a_picture_leaves_no_empty_line", cancelPicture},
 		{"F1_lang_is_kept", commandLang},
@@ -203,6 +207,99 @@ func cancelQuestion(b *bench) {
 	if d := cmp.Diff([]string{"Place order?", "stopped"}, texts(b.send(p))); d != "" {
 		b.Error(d)
 	}
+}
+
+// begun lets a turn of the lane begin a call, which it describes in its
+// journal as the program does.
+func (b *bench) begun(p inbox.Place, effect tool.Effect, change ...func(*turn.Step)) work {
+	b.Helper()
+	b.say(p, "ana", "order a cake", inbox.Queued)
+	w := b.begin(p)
+	st := b.step(&w)
+	call := w.id + ".1.0"
+	st.Calls, st.Started = []turn.Call{{ID: call, Tool: "place_order", Args: json.RawMessage(`{}`), Effect: effect}}, call
+	st.Journal = json.RawMessage(fmt.Sprintf(`{"lines":["hello"],"calls":[
+ {"id":%q,"name":"place_order","title":"Place order","args":{},"hash":"h","lines":["a cake"],"approved":true,"started":true}]}`, call))
+	for _, c := range change {
+		c(&st)
+	}
+	b.commit(w, st)
+	return w
+}
+
+// What an unsafe tool was asked to do may be done all the same: the person is
+// told so, and after /cancel the session remembers it.
+func cutBegun(b *bench) {
+	unreadable := func(st *turn.Step) { st.Version = 99 }
+	proposed := func(st *turn.Step) { st.Started = "" }
+	for name, tt := range map[string]struct {
+		effect tool.Effect
+		change func(*turn.Step)
+		say    string
+		runs   int // after /cancel
+	}{
+		"unsafe":     {tool.Unsafe, func(*turn.Step) {}, "stopped, perhaps not Place order", 1},
+		"unreadable": {tool.Unsafe, unreadable, "stopped, perhaps not place_order", 0},
+		"proposed":   {tool.Unsafe, proposed, "stopped", 0},
+		"idempotent": {tool.Idempotent, func(*turn.Step) {}, "stopped", 0},
+		"read":       {tool.Read, func(*turn.Step) {}, "stopped", 0},
+	} {
+		for _, action := range []inbox.Action{inbox.ActCancel, inbox.ActReset} {
+			p := alone(name + "-" + string(action))
+			w := b.begun(p, tt.effect, tt.change)
+			c := b.commanding(p, action, "stopped")
+			c.SayBegun = func(title string) []channels.Part {
+				return []channels.Part{{Chat: p.Chat, Text: "stopped, perhaps not " + title}}
+			}
+			if acc, err := b.Store.Command(b.Context(), c); err != nil || !acc.Cut || !acc.Did {
+				b.Errorf("%s %s: %+v %v", name, action, acc, err)
+			}
+			b.stale(w)
+			b.release(w.Lane)
+			if d := cmp.Diff([]string{tt.say}, texts(b.send(p))); d != "" {
+				b.Errorf("%s %s: %s", name, action, d)
+			}
+			b.say(p, "ana", "again", inbox.Queued)
+			runs := b.peek(p.Lane).Runs
+			want := 0
+			if action == inbox.ActCancel {
+				want = tt.runs
+			}
+			if len(runs) != want {
+				b.Fatalf("%s %s: %d runs are remembered, want %d", name, action, len(runs), want)
+			}
+			if want == 1 {
+				b.unknown(runs[0])
+			}
+		}
+	}
+}
+
+// unknown checks the memory of a call of begun's.
+func (b *bench) unknown(r ledger.Run) {
+	b.Helper()
+	now := b.Store.Now()
+	if r.Tool != "place_order" || r.Title != "Place order" || r.ArgsHash != "h" || !r.Unknown || !r.Confirmed ||
+		!r.EndedAt.Equal(now) || !r.KeepUntil.Equal(now.Add(30*time.Minute)) || len(r.Lines) != 1 {
+		b.Errorf("remembered %+v", r)
+	}
+}
+
+// The same where a turn is given up whose call was cut short by crashes.
+func failBegun(b *bench) {
+	p := alone("ana")
+	w := b.begun(p, tool.Unsafe)
+	f := w.finish("sorry")
+	f.State = "failed"
+	if _, err := b.Store.Finish(b.Context(), w.Lane, f); err != nil {
+		b.Fatal(err)
+	}
+	b.say(p, "ana", "again", inbox.Queued)
+	runs := b.peek(p.Lane).Runs
+	if len(runs) != 1 {
+		b.Fatalf("%d runs are remembered", len(runs))
+	}
+	b.unknown(runs[0])
 }
 
 func cancelNothing(b *bench) {
