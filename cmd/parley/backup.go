@@ -32,7 +32,7 @@ func newBackup(streams) *cobra.Command {
 				return err
 			}
 			for _, c := range copies {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %d bytes\n", c.To, c.Size)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", c.To, counted(c.Size, "byte"))
 			}
 			return nil
 		},

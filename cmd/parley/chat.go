@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/mattn/go-isatty"
@@ -16,7 +17,7 @@ func newChat(streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "chat",
 		Short:   "Talk to the bot in the terminal",
-		Long:    "Talks to the bot in the terminal: the same pipeline as on any channel, with typed confirmations.\nInput from a pipe is said line by line, each after the answer to the one before.",
+		Long:    "Talks to the bot in the terminal: the same pipeline as on any channel, with typed confirmations. Ctrl-D ends it.\nInput from a pipe is said line by line, each after the answer to the one before.",
 		Example: "  parley chat\n  printf 'two coffees please\\nyes\\n' | parley chat",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := loadConfig(cmd)
@@ -48,6 +49,9 @@ func chat(cmd *cobra.Command, cfg *config.Config) error {
 	a, err := app.New(ctx, bot, false)
 	if err != nil {
 		return errors.Join(err, bot.Close(ctx))
+	}
+	if opts.Terminal {
+		fmt.Fprintln(opts.Out, "Ctrl-D ends")
 	}
 	if err := a.Start(ctx); err != nil {
 		return errors.Join(err, stopApp(a, cfg))

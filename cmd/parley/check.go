@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -17,14 +16,11 @@ func newCheck(streams) *cobra.Command {
 		Long:    "Does all that serve does before it starts: reads the configuration, loads scripts, checks tools and texts.\nMistakes are told as file:line:column and end it with 2; advice about tools is told and ends it with 0.",
 		Example: "  parley check -c parley.yaml\n  parley check --live",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opts := app.Options{In: cmd.InOrStdin(), Out: cmd.OutOrStdout()}
 			cfg, err := loadConfig(cmd)
 			if err != nil {
-				opts.Log = slog.New(slog.DiscardHandler)
-				return app.Mistakes(cmd.Context(), err, opts)
+				return allMistakes(cmd, err)
 			}
-			opts.Log = newLog(cmd, cfg)
-			bot, err := app.Build(cmd.Context(), cfg, opts)
+			bot, err := app.Build(cmd.Context(), cfg, app.Options{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Log: newLog(cmd, cfg)})
 			if err != nil {
 				return usageError{err}
 			}
@@ -44,7 +40,8 @@ func newCheck(streams) *cobra.Command {
 			if cfg.Demo {
 				name = "built-in demo"
 			}
-			fmt.Fprintf(out, "%s: ok, %d channels, %d tools, %d models\n", name, len(bot.Channels()), len(bot.Tools()), len(bot.Models()))
+			fmt.Fprintf(out, "%s: ok, %s, %s, %s\n", name,
+				counted(len(bot.Channels()), "channel"), counted(len(bot.Tools()), "tool"), counted(len(bot.Models()), "model"))
 			return bot.Close(cmd.Context())
 		},
 	}

@@ -65,6 +65,12 @@ func named(err error, path string) error {
 	return usageError{fmt.Errorf("reading %s: %w", path, err)}
 }
 
+// allMistakes is err, of a configuration that isn't taken, with what is wrong
+// in the scripts and rules that it names.
+func allMistakes(cmd *cobra.Command, err error) error {
+	return app.Mistakes(cmd.Context(), err, app.Options{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Log: slog.New(slog.DiscardHandler)})
+}
+
 func newLog(cmd *cobra.Command, cfg *config.Config) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {

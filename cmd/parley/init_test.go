@@ -76,7 +76,7 @@ func TestInit_WritesAFolderThatPassesCheck(t *testing.T) {
 		}
 	}
 	code, out, errOut = runInit(t, "check", "-c", filepath.Join(dir, "parley.yaml"))
-	if code != exitOK || strings.Contains(out, "advice") || !strings.Contains(out, "ok, 1 channels, 2 tools, 1 models") {
+	if code != exitOK || strings.Contains(out, "advice") || !strings.Contains(out, "ok, 1 channel, 2 tools, 1 model"+"\n") {
 		t.Errorf("check: %d %q %q", code, out, errOut)
 	}
 }

@@ -78,7 +78,7 @@ func TestPair_WrongUse(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"pair"}, exitUsage, "arg"},
+		{[]string{"pair"}, exitUsage, "CHANNEL is missing"},
 		{[]string{"pair", "web", "-c", file}, exitUsage, "it needs no device"},
 		{[]string{"pair", "nobody", "-c", file}, exitUsage, "there are wa, web"},
 		{[]string{"pair", "wa", "-c", file, "--phone", "+15551234567", "--png", "x.png"}, exitUsage, "--png is for QR codes"},

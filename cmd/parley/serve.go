@@ -26,7 +26,7 @@ func newServe(streams) *cobra.Command {
 			var files []string
 			cfg, err := openConfig(cmd, func(file string) { files = append(files, file) })
 			if err != nil {
-				return err
+				return allMistakes(cmd, err)
 			}
 			return serve(cmd, cfg, files)
 		},

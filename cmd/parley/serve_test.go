@@ -39,3 +39,36 @@ func TestServe_StoppedWhileStarting(t *testing.T) {
 		t.Errorf("exit %d with a broken database: %s", code, errOut.String())
 	}
 }
+
+// What is wrong in the configuration is told together with what is wrong in the
+// scripts that it names, as check tells it.
+func TestServe_TellsAllMistakesAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "parley.yaml")
+	for name, text := range map[string]string{
+		path:                             "model: {provider: script, script: model.yaml}\ntools: {scripts: [tools.ts]}\nloop: {max_stesp: 1}\nchannels: {web: {kind: webchat}}\n",
+		filepath.Join(dir, "model.yaml"): "rules: [{sya: hello}]\n",
+		filepath.Join(dir, "tools.ts"):   "export const tools = { a: { descriptoin: 'd', handler: () => 1 } }\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var told [2]string
+	for i, command := range []string{"serve", "check"} {
+		code, out, errOut := runInit(t, command, "-c", path)
+		if code != exitUsage || out != "" {
+			t.Errorf("%s: exit %d, %q", command, code, out)
+		}
+		told[i] = errOut
+	}
+	for _, want := range []string{"max_stesp", "sya", "descriptoin"} {
+		if !strings.Contains(told[0], want) {
+			t.Errorf("%s isn't told: %s", want, told[0])
+		}
+	}
+	if told[0] != told[1] {
+		t.Errorf("serve tells\n%s\ncheck tells\n%s", told[0], told[1])
+	}
+}

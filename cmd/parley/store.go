@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/parley-bot/parley/internal/app"
-	"github.com/parley-bot/parley/internal/audit"
 	"github.com/parley-bot/parley/internal/store"
 )
 
@@ -190,28 +189,12 @@ func newOutbox(streams) *cobra.Command {
 	return cmd
 }
 
-func newAudit(streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "audit", Short: "Print the newest events: what tools were called and who approved it", Example: "  parley audit --follow",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cursor := int64(-1) // nothing was read yet
-			return reading(cmd, func(r audit.Row) string { return fmt.Sprint(r.ID) },
-				func(ctx context.Context, s *store.Store, limit int) ([]audit.Row, error) {
-					read := func() ([]audit.Row, error) { return s.After(ctx, cursor, limit) }
-					if cursor < 0 {
-						read = func() ([]audit.Row, error) { return s.Newest(ctx, limit) }
-					}
-					rows, err := read()
-					cursor = max(cursor, 0)
-					if len(rows) > 0 {
-						cursor = rows[len(rows)-1].ID
-					}
-					return rows, err
-				}, "NUMBER\tEVENT", func(r audit.Row) []any { return []any{r.ID, string(r.Event)} })
-		},
+// counted is a number of things, whose plural is regular.
+func counted[N int | int64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
 	}
-	readFlags(cmd)
-	return cmd
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func dash(s string) string {

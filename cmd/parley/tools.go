@@ -75,6 +75,7 @@ func printCards(cmd *cobra.Command, p llm.Provider, cards []llm.Card) error {
 	if err != nil {
 		return fmt.Errorf("encoding cards for %s: %w", p.Name(), err)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "# %s/%s: %d tools, about %d tokens\n%s\n", p.Name(), p.Model(), len(cards), llm.EstimateTokens(string(body)), pretty)
+	fmt.Fprintf(cmd.OutOrStdout(), "# %s/%s: %s, about %s\n%s\n", p.Name(), p.Model(),
+		counted(len(cards), "tool"), counted(llm.EstimateTokens(string(body)), "token"), pretty)
 	return nil
 }

@@ -15,24 +15,41 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// checkArgs makes wrong arguments a mistake of the caller's. A command that
-// says nothing of its arguments takes none; one with commands below it names
-// them.
+// checkArgs makes wrong arguments a mistake of the caller's, and says which is
+// missing or too many by the names that Use has. A command that says nothing of
+// its arguments takes none; one with commands below it names them.
 func checkArgs(cmd *cobra.Command) {
 	args := cmd.Args
 	if args == nil {
 		args = cobra.NoArgs
 	}
+	names := strings.Fields(cmd.Use)[1:]
 	cmd.Args = func(cmd *cobra.Command, a []string) error {
 		err := args(cmd, a)
 		if err == nil {
 			return nil
+		}
+		if len(names) > 0 {
+			err = misfit(names, a, err)
 		}
 		hint := fmt.Sprintf("see %s --help", cmd.CommandPath())
 		if below := commandsOf(cmd); cmd.HasParent() && len(below) > 0 {
 			hint = "there are " + strings.Join(below, ", ")
 		}
 		return usageError{fmt.Errorf("%w (%s)", err, hint)}
+	}
+}
+
+// misfit says how arguments don't fit their names, of which those in brackets
+// may be left out.
+func misfit(names, args []string, err error) error {
+	switch {
+	case len(args) > len(names):
+		return fmt.Errorf("%q is one argument too many: there is only %s", args[len(names)], strings.Join(names, " "))
+	case len(args) < len(names) && !strings.HasPrefix(names[len(args)], "["):
+		return fmt.Errorf("%s is missing", names[len(args)])
+	default:
+		return err
 	}
 }
 

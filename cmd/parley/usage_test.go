@@ -73,6 +73,55 @@ func TestUsage_EveryFlagHasPlainWords(t *testing.T) {
 	}
 }
 
+// Every command says which argument is missing, or which is too many, by name.
+func TestUsage_EveryArgumentIsNamed(t *testing.T) {
+	t.Parallel()
+	tried := 0
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, c := range cmd.Commands() {
+			walk(c)
+		}
+		names, path := strings.Fields(cmd.Use)[1:], strings.Fields(cmd.CommandPath())[1:]
+		wrong := func(args []string, says string) {
+			t.Helper()
+			tried++
+			var errOut bytes.Buffer
+			code := run(t.Context(), append(path, args...), strings.NewReader(""), io.Discard, &errOut)
+			if want := "parley: " + says; code != exitUsage || !strings.HasPrefix(errOut.String(), want) {
+				t.Errorf("parley %s %v: exit %d, want %d and %q\n%s", strings.Join(path, " "), args, code, exitUsage, want, errOut.String())
+			}
+		}
+		var given []string
+		for _, name := range names {
+			if !strings.HasPrefix(name, "[") {
+				wrong(given, name+" is missing (see "+cmd.CommandPath()+" --help)")
+			}
+			given = append(given, "given")
+		}
+		switch {
+		case len(names) > 0 && strings.Contains(cmd.Use, "…"), cmd.Name() == "help":
+		case len(names) > 0:
+			wrong(append(given, "extra"), `"extra" is one argument too many: there is only `+strings.Join(names, " "))
+		default:
+			wrong([]string{"extra"}, `unknown command "extra" for "parley`)
+		}
+	}
+	walk(newRoot(streams{strings.NewReader(""), io.Discard, io.Discard}))
+	if tried < 25 {
+		t.Errorf("only %d were tried", tried)
+	}
+}
+
+func TestCounted(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "0 tools", 1: "1 tool", 2: "2 tools"} {
+		if got := counted(n, "tool"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // Pinning writes no file where nothing could be pinned: an empty one would be
 // taken for a review.
 func TestMCPPin_FailureWritesNothing(t *testing.T) {

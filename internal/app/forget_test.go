@@ -29,13 +29,30 @@ func TestForget_B6_AnOpenQuestion(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	listed := func() int {
+		t.Helper()
+		rows, err := b.app.st.ListChats(b.ctx, "", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(rows)
+	}
+	if n := listed(); n != 1 {
+		t.Errorf("%d chats are listed", n)
+	}
 	forget(true)
+	if n := listed(); n != 0 {
+		t.Errorf("the forgotten chat is listed: %d", n)
+	}
 	b.until("the buttons to go", func() bool { return len(b.message(1).Buttons) == 0 })
 	if ack, err := b.fake.Press(b.ctx, b.chat, b.user, yes); err != nil || ack.Outcome != channels.PressStale {
 		t.Errorf("a press on the forgotten question: %+v %v", ack, err)
 	}
 	b.say("hello")
 	b.wants(2, "hello again")
+	if n := listed(); n != 1 {
+		t.Errorf("a chat that began anew isn't listed")
+	}
 	if n := order.count(); n != 0 {
 		t.Errorf("ordered %d times", n)
 	}

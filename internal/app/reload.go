@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -72,6 +73,8 @@ func (a *App) Reload(ctx context.Context) (restart []string, err error) {
 	var pins *mcptool.Pins
 	if err == nil {
 		next, pins, err = a.rethink(ctx, cfg)
+	} else {
+		err = Mistakes(ctx, err, Options{In: a.opts.In, Out: a.opts.Out, Log: slog.New(slog.DiscardHandler)})
 	}
 	if err != nil {
 		a.reloads.files = slices.Compact(slices.Sorted(slices.Values(slices.Concat(a.reloads.files, files, blamed(err)))))

@@ -166,6 +166,18 @@ func TestReload_B28_AnOpenQuestionIsHeldToWhatWasAsked(t *testing.T) {
 	b.wants(3, "sent by Post")
 }
 
+// What the configuration says wrongly is told together with what its scripts do.
+func TestReload_TellsAllMistakesAtOnce(t *testing.T) {
+	t.Parallel()
+	b := scripted(t, versionTool, "")
+	b.rewrite("loop: {max_stesp: 3}")
+	b.file("tools.ts", "export const tools = { version: { descriptoin: 'x', handler: () => 1 } }\n")
+	_, err := b.app.Reload(b.ctx)
+	if err == nil || !strings.Contains(err.Error(), "max_stesp") || !strings.Contains(err.Error(), `unknown field "descriptoin"`) {
+		t.Errorf("told: %v", err)
+	}
+}
+
 func TestReload_AnInvalidFileKeepsTheRunningOne(t *testing.T) {
 	t.Parallel()
 	b := scripted(t, versionTool, "")

@@ -22,11 +22,14 @@ type ChatRow struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// ListChats lists lanes in key order, behind after.
+// ListChats lists lanes in key order, behind after. One that holds nothing is
+// left out: of a forgotten chat the counters stay, and the edit that took a
+// question's buttons away, without its text.
 func (s *Store) ListChats(ctx context.Context, after string, limit int) ([]ChatRow, error) {
 	return list(ctx, s, `SELECT l.key, l.channel, l.lang, l.turns, l.in_seq-l.done_seq, l.parked, coalesce(l.ready_at,0), l.head_attempt,
  l.error
- FROM lane l WHERE l.key>?1 ORDER BY l.key LIMIT ?2`, []any{after, limit}, func(scan func(...any) error) (r ChatRow, err error) {
+ FROM lane l WHERE l.key>?1 AND (l.turns>0 OR l.turn<>'' OR l.lang<>'' OR l.error<>'' OR l.in_seq>l.done_seq OR l.ready_at IS NOT NULL
+ OR EXISTS (SELECT 1 FROM log g WHERE g.chat=l.chat_key AND g.text<>'')) ORDER BY l.key LIMIT ?2`, []any{after, limit}, func(scan func(...any) error) (r ChatRow, err error) {
 		var parked bool
 		var ready int64
 		err = scan(&r.Lane, &r.Channel, &r.Lang, &r.Turns, &r.Queued, &parked, &ready, &r.Interrupted, &r.Failed)
