@@ -71,6 +71,9 @@ func (s *sink) accept(ctx context.Context, in channels.Inbound) (Outcome, error)
 		return "", &channels.RefusedError{Reason: channels.RefusedInvalid, Err: err}
 	}
 	m := message{in: in, place: s.policy.place(s.channel, in), key: dedupeKey(s.channel, in), routed: s.policy.routed(in)}
+	if len(m.key) > maxKey || len(m.place.Lane) > maxKey {
+		return "", &channels.RefusedError{Reason: channels.RefusedInvalid, Err: errors.New("the ids are too long together")}
+	}
 	switch in.Kind {
 	case channels.KindPress:
 		return s.press(ctx, m)

@@ -537,6 +537,37 @@ func TestLimiter_ClockThatGoesBackLocksNobodyOut(t *testing.T) {
 	}
 }
 
+func TestAccept_G1_WhatCannotBeKeptIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{})
+	claims := map[string]string{}
+	for i := range 500 {
+		claims[fmt.Sprintf("c%03d", i)] = "x"
+	}
+	noon := time.Date(2031, 5, 1, 12, 0, 0, 0, time.UTC)
+	for i, tt := range []struct{ at, kept time.Time }{
+		{time.Unix(1<<40, 0), time.Time{}},
+		{time.Unix(-1<<40, 0), time.Time{}},
+		{noon.In(time.FixedZone("", 30*60*60)), noon},
+		{noon, noon},
+		{time.Time{}, time.Time{}},
+	} {
+		b.mustAccept(new(fakeAdapter), channels.Inbound{Text: "hi", At: tt.at, From: channels.User{ID: "u", Claims: claims}})
+		in := b.store.deliveries[i].In
+		if in.At != tt.kept || len(in.From.Claims) != maxClaims || in.From.Claims["c000"] != "x" {
+			t.Errorf("%v: kept %v and %d claims", tt.at, in.At, len(in.From.Claims))
+		}
+	}
+	if len(claims) != 500 {
+		t.Error("the adapter's own claims were changed")
+	}
+	long := strings.Repeat(":", maxID)
+	err := b.accept(new(fakeAdapter), channels.Inbound{Text: "hi", ID: channels.MessageID(long), Chat: channels.Chat{ID: channels.ChatID(long)}})
+	if refused, ok := errors.AsType[*channels.RefusedError](err); !ok || refused.Reason != channels.RefusedInvalid {
+		t.Errorf("ids that no index takes: %v", err)
+	}
+}
+
 func TestMemo_BoundedAndNotForEver(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,6 +19,11 @@ const (
 	maxName  = 256
 	maxMedia = 20
 	maxRef   = 4096
+	// maxClaims bounds what a channel may vouch for.
+	maxClaims = 50
+	// maxKey bounds what is made of several ids: PostgreSQL's indexes take no
+	// more than 2,700 bytes.
+	maxKey = 1900
 )
 
 // checked is the message as it may be stored. What identifies it must be
@@ -50,6 +57,12 @@ func checked(in channels.Inbound) (channels.Inbound, error) {
 	in.From.Name, in.From.Lang = tidy(in.From.Name, maxName), tidy(in.From.Lang, 64)
 	in.From.Claims = maps.Clone(in.From.Claims)
 	maps.DeleteFunc(in.From.Claims, func(k, v string) bool { return !sound(k, maxName) || !sound(v, maxRef) })
+	for i, name := range slices.Sorted(maps.Keys(in.From.Claims)) {
+		if i >= maxClaims {
+			delete(in.From.Claims, name)
+		}
+	}
+	in.At = dated(in.At)
 	media := make([]channels.Media, 0, min(len(in.Media), maxMedia))
 	for _, m := range in.Media[:min(len(in.Media), maxMedia)] {
 		m.Type, m.MIME, m.Name = tidy(m.Type, 32), tidy(m.MIME, maxName), tidy(m.Name, maxName)
@@ -63,6 +76,15 @@ func checked(in channels.Inbound) (channels.Inbound, error) {
 		in.Media = media
 	}
 	return in, nil
+}
+
+// dated is a time as JSON can hold it: in UTC, of a year with four digits. Any
+// other is none of a platform's, and left out.
+func dated(t time.Time) time.Time {
+	if t = t.UTC(); t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
 }
 
 // sound tells whether s can be kept as it is. PostgreSQL's texts hold no NUL.

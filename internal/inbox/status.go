@@ -34,9 +34,13 @@ func (s *sink) undelivered(ctx context.Context, u channels.StatusUpdate) error {
 	if u.Err == nil {
 		cause = errors.New("the platform did not say why")
 	}
+	if !sound(string(u.Chat.ID), maxID) || !sound(string(u.ID), maxID) || !sound(u.Key, maxKey) {
+		s.metrics.deliveries.WithLabelValues(s.channel, stateUnknown).Inc()
+		return nil // of no message of ours
+	}
 	place := Place{Channel: s.channel, ChatKey: s.channel + ":" + string(u.Chat.ID), Chat: u.Chat}
 	acc, known, err := s.deps.Store.DeliveryFailed(ctx, Undelivered{
-		Channel: s.channel, ChatKey: place.ChatKey, ID: u.ID, Key: u.Key, Cause: clip(cause.Error(), maxCause),
+		Channel: s.channel, ChatKey: place.ChatKey, ID: u.ID, Key: u.Key, Cause: tidy(cause.Error(), maxCause),
 	})
 	if err != nil {
 		err = fmt.Errorf("saving that a message of channel %s did not arrive: %w", s.channel, err)

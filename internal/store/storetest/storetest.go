@@ -30,7 +30,7 @@ type Opened struct {
 func Run(t *testing.T, open func(t *testing.T) Opened) {
 	for _, group := range [][]test{
 		acceptTests(), answerTests(), groupTests(), raceTests(), commandTests(), forgetTests(), turnTests(), stepTests(),
-		outboxTests(), draftTests(), deliveryTests(), questionTests(), senderTests(), expiryTests(), restartTests(), keepTests(), exportTests(), cleanTests(), modelTests(),
+		outboxTests(), draftTests(), deliveryTests(), questionTests(), senderTests(), expiryTests(), restartTests(), keepTests(), exportTests(), cleanTests(), hostileTests(), modelTests(),
 	} {
 		for _, tt := range group {
 			t.Run(tt.name, func(t *testing.T) {
