@@ -24,6 +24,17 @@ func Leaving(ctx context.Context) (context.Context, *atomic.Bool) {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { left.Store(true) }}), left
 }
 
+// NewTransport is a transport for the calls of one API, that keeps so many
+// connections.
+func NewTransport(keeps int) *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck // the standard library's own
+	t.MaxIdleConnsPerHost = keeps
+	// Shorter than servers keep connections: a request sent into one that is
+	// being closed has an unknown outcome.
+	t.IdleConnTimeout = 30 * time.Second
+	return t
+}
+
 // LostError is a call without an answer that can be read.
 type LostError struct {
 	// API is whose call it was, for people.

@@ -1,13 +1,8 @@
 package discord_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,12 +22,12 @@ type bed struct {
 	t    *testing.T
 	fake *discordtest.Server
 	host *channeltest.Host
-	logs *logs
+	logs *channeltest.Log
 	sink *sink
 	cfg  discord.Config
 
 	rests chan time.Duration // each wait of the adapter
-	dead  *dead
+	dead  *channeltest.Line
 	clock *clock
 	skew  time.Duration // of the machine's clock, from the next process on
 	over  chan struct{} // closed when Run has returned
@@ -43,8 +38,8 @@ type option func(*discord.Config, *discordtest.Options)
 func newBed(t *testing.T, opts ...option) *bed {
 	t.Helper()
 	b := &bed{
-		t: t, host: channeltest.NewHost(), logs: new(logs), sink: newSink(), clock: new(clock),
-		rests: make(chan time.Duration, 4096), dead: &dead{next: &http.Transport{}},
+		t: t, host: channeltest.NewHost(), logs: new(channeltest.Log), sink: newSink(), clock: new(clock),
+		rests: make(chan time.Duration, 4096), dead: channeltest.NewLine(),
 	}
 	o := discordtest.Options{Now: b.clock.now}
 	cfg := discord.Config{Token: secret.New(discordtest.Token())}
@@ -57,7 +52,7 @@ func newBed(t *testing.T, opts ...option) *bed {
 		for _, v := range b.fake.Violations() {
 			t.Errorf("the fake platform was misused: %s", v)
 		}
-		b.logs.checkSecrets(t)
+		b.logs.Hides(t, discordtest.Token(), "itoken-")
 	})
 	cfg.APIURL = b.fake.URL()
 	if cfg.Mode == discord.ModeInteractions {
@@ -95,41 +90,18 @@ func (b *bed) restart() {
 // run starts the adapter; stop ends it and returns what Run returned.
 func (b *bed) run() (stop func() error) {
 	b.t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(b.t.Context()))
-	ended := make(chan error, 1)
 	a, over := b.Adapter, make(chan struct{})
 	b.over = over
-	go func() {
-		ended <- a.Run(ctx, b.sink)
-		close(over)
-	}()
-	var once sync.Once
-	var err error
-	stop = func() error {
-		once.Do(func() {
-			cancel()
-			select {
-			case err = <-ended:
-			case <-time.After(channeltest.Patience):
-				err = errors.New("Run doesn't end")
-			}
-		})
-		return err
-	}
-	b.t.Cleanup(func() { _ = stop() })
-	return stop
+	return channeltest.Start(b.t, func(ctx context.Context) error {
+		defer close(over)
+		return a.Run(ctx, b.sink)
+	})
 }
 
 // ends waits for Run to end by itself.
 func (b *bed) ends() error {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), channeltest.Patience)
-	defer cancel()
-	err := b.Run(ctx, b.sink)
-	if ctx.Err() != nil {
-		b.t.Fatalf("Run goes on; log:\n%s", b.logs)
-	}
-	return err
+	return channeltest.Ends(b.t, func(ctx context.Context) error { return b.Run(ctx, b.sink) }, b.logs)
 }
 
 func (b *bed) wait(what string, cond func() bool) {
@@ -183,22 +155,12 @@ func (b *bed) linked(from int, what string, will func(channels.Link) bool) int {
 // next is what the core was given next.
 func (b *bed) next() channels.Inbound {
 	b.t.Helper()
-	select {
-	case in := <-b.sink.got:
-		return in
-	case <-time.After(channeltest.Patience):
-		b.t.Fatalf("nothing was received; log:\n%s", b.logs)
-		return channels.Inbound{}
-	}
+	return channeltest.Next(b.t, b.sink.got, b.logs)
 }
 
 func (b *bed) nothing() {
 	b.t.Helper()
-	select {
-	case in := <-b.sink.got:
-		b.t.Errorf("received %+v", in)
-	default:
-	}
+	channeltest.Nothing(b.t, b.sink.got)
 }
 
 // sink is the core; it fails as often as it is told to.
@@ -293,72 +255,3 @@ func (c *clock) forward(d time.Duration) {
 	defer c.mu.Unlock()
 	c.by += d
 }
-
-// logs keeps what was logged.
-type logs struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.buf.String()
-	return s[max(0, len(s)-6000):]
-}
-
-func (l *logs) has(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.buf.String(), text)
-}
-
-func (l *logs) checkSecrets(t *testing.T) {
-	t.Helper()
-	for _, s := range []string{discordtest.Token(), "itoken-"} {
-		if l.has(s) {
-			t.Errorf("the log holds %q:\n%s", s, l)
-		}
-	}
-}
-
-// dead is the way to the platform, which can be cut: the next calls find
-// nothing that listens.
-type dead struct {
-	next *http.Transport
-
-	mu  sync.Mutex
-	cut int
-}
-
-func (d *dead) cutNext(n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.cut = n
-}
-
-func (d *dead) RoundTrip(r *http.Request) (*http.Response, error) {
-	d.mu.Lock()
-	cut := d.cut > 0
-	if cut {
-		d.cut--
-	}
-	d.mu.Unlock()
-	if !cut {
-		return d.next.RoundTrip(r)
-	}
-	closed := httptest.NewServer(nil)
-	addr := closed.Listener.Addr().String()
-	closed.Close()
-	r = r.Clone(r.Context())
-	r.URL.Host = addr
-	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
-}
-
-func (d *dead) CloseIdleConnections() { d.next.CloseIdleConnections() }

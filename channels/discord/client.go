@@ -36,12 +36,7 @@ type client struct {
 // newClient makes one. now is this machine's clock.
 func newClient(cfg Config, rt http.RoundTripper, now func() time.Time) (*client, error) {
 	if rt == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck // the standard library's own
-		t.MaxIdleConnsPerHost = 32
-		// Shorter than servers keep connections: a request sent into one that
-		// is being closed has an unknown outcome.
-		t.IdleConnTimeout = 30 * time.Second
-		rt = t
+		rt = channels.NewTransport(32)
 	}
 	token := cfg.Token.Reveal()
 	api, err := discordgo.New("Bot " + token)

@@ -42,7 +42,7 @@ func conformance(b *bed, dm string, ready func()) channeltest.Case {
 				b.fake.Script(fault)
 				return true
 			case f == channeltest.FaultRefused:
-				b.dead.cutNext(1)
+				b.dead.CutNext(1)
 				return true
 			}
 			return f == channeltest.FaultNoChange // Discord takes it

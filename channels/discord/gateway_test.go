@@ -30,7 +30,7 @@ func TestGateway_SilenceIsNoticed(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if !b.logs.has("heartbeats are not acknowledged") {
+	if !b.logs.Has("heartbeats are not acknowledged") {
 		t.Errorf("the reason wasn't told:\n%s", b.logs)
 	}
 }
@@ -220,7 +220,7 @@ func TestGateway_G1_AGapThatCantBeFilled(t *testing.T) {
 	stop = b.run()
 	b.connected()
 	b.fake.Say(ana, dm, "live", nil)
-	if in := b.next(); in.Text != "live" || !b.logs.has("could not be fetched") {
+	if in := b.next(); in.Text != "live" || !b.logs.Has("could not be fetched") {
 		t.Errorf("received %q; log:\n%s", in.Text, b.logs)
 	}
 	if err := stop(); err != nil {
@@ -524,7 +524,7 @@ func TestGateway_TextsThatAreMissingAreNamed(t *testing.T) {
 	b.fake.Say(ana, discordtest.TextID, "secretly", map[string]any{"content": ""})
 	b.fake.Say(ana, discordtest.TextID, "end", nil)
 	b.next()
-	if !b.logs.has("messages come without their text") {
+	if !b.logs.Has("messages come without their text") {
 		t.Errorf("log:\n%s", b.logs)
 	}
 }

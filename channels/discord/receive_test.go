@@ -180,7 +180,7 @@ func TestPress_TooLate(t *testing.T) {
 	if in := b.next(); string(in.ID) != id {
 		t.Errorf("received %+v", in)
 	}
-	if !b.logs.has("acknowledged too late") {
+	if !b.logs.Has("acknowledged too late") {
 		t.Errorf("log:\n%s", b.logs)
 	}
 }
@@ -292,7 +292,7 @@ func TestWebhook_SetAndUsed(t *testing.T) {
 func TestWebhook_DiscordAwayAtFirst(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, interactions)
-	b.dead.cutNext(3)
+	b.dead.CutNext(3)
 	stop := b.run()
 	b.wait("no commands", func() bool { return b.fake.Commands() != "" })
 	if err := stop(); err != nil {
@@ -321,7 +321,7 @@ func TestWebhook_RevokedToken(t *testing.T) {
 	_ = b.ends() // up at first, for nobody asked
 	from := b.sink.told()
 	for range 3 {
-		b.dead.cutNext(1)
+		b.dead.CutNext(1)
 		if err := b.ends(); err == nil {
 			t.Fatal("a revoked token doesn't end Run")
 		}
@@ -394,6 +394,6 @@ func TestWebhook_G9_StoreAway(t *testing.T) {
 	b.fake.UseEndpoint(b.serve())
 	b.sink.fail(&channels.RefusedError{Reason: channels.RefusedUnavailable})
 	raw := b.fake.Body(b.fake.Command(ana, discordtest.TextID, "ask", "text", "lost"))
-	b.wait("not delivered", func() bool { return b.logs.has("interaction could not be taken") || len(raw) == 0 })
+	b.wait("not delivered", func() bool { return b.logs.Has("interaction could not be taken") || len(raw) == 0 })
 	b.nothing()
 }

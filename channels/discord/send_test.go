@@ -142,18 +142,18 @@ func TestEdit_B21_LongAfterThePress(t *testing.T) {
 // Only Discord's own errors say something of the token, the chat or the message.
 func TestSend_G5_ForeignAnswers(t *testing.T) {
 	t.Parallel()
+	b := newBed(t)
 	for _, f := range channeltest.Foreigners() {
 		fault := discordtest.Fault{Status: f.Status, Raw: f.Body + " "}
-		for what, call := range map[string]func(b *bed) error{
-			"send": func(b *bed) error {
+		for what, call := range map[string]func() error{
+			"send": func() error {
 				_, err := b.Send(t.Context(), channels.Part{Chat: inGuild, Text: "x", Key: "k"})
 				return err
 			},
-			"edit": func(b *bed) error { return b.Edit(t.Context(), "777", channels.Part{Chat: inGuild, Text: "x"}) },
+			"edit": func() error { return b.Edit(t.Context(), "777", channels.Part{Chat: inGuild, Text: "x"}) },
 		} {
-			b := newBed(t)
 			b.fake.Script(fault)
-			if se, ok := errors.AsType[*channels.SendError](call(b)); !ok || se.Class != f.Want {
+			if se, ok := errors.AsType[*channels.SendError](call()); !ok || se.Class != f.Want {
 				t.Errorf("%s, %d %s: %v, want %s", what, f.Status, f.Body, se, f.Want)
 			}
 		}
@@ -295,7 +295,7 @@ func TestCommands_RegisteredOnce(t *testing.T) {
 	for range 2 {
 		stop := b.run()
 		b.connected()
-		for !b.logs.has("commands registered") {
+		for !b.logs.Has("commands registered") {
 			b.fake.Say(ana, discordtest.TextID, "x", nil)
 			b.next()
 		}

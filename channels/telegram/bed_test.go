@@ -2,9 +2,7 @@ package telegram_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -32,11 +30,11 @@ type bed struct {
 	t    *testing.T
 	fake *telegramtest.Server
 	host *channeltest.Host
-	logs *logs
+	logs *channeltest.Log
 	sink *sink
 
 	rests chan time.Duration // each wait of the adapter
-	dead  *dead
+	dead  *channeltest.Line
 	hook  *httptest.Server
 }
 
@@ -54,15 +52,15 @@ func newBed(t *testing.T, opts ...option) *bed {
 		opt(&cfg, &o)
 	}
 	b := &bed{
-		t: t, fake: telegramtest.New(o), host: channeltest.NewHost(), logs: new(logs), sink: newSink(),
-		rests: make(chan time.Duration, 1024), dead: &dead{next: &http.Transport{}},
+		t: t, fake: telegramtest.New(o), host: channeltest.NewHost(), logs: new(channeltest.Log), sink: newSink(),
+		rests: make(chan time.Duration, 1024), dead: channeltest.NewLine(),
 	}
 	t.Cleanup(b.fake.Close)
 	t.Cleanup(func() {
 		for _, v := range b.fake.Violations() {
 			t.Errorf("the fake platform was misused: %s", v)
 		}
-		b.logs.checkSecrets(t)
+		b.logs.Hides(t, telegramtest.Token, hookSecret)
 	})
 	b.fake.AddChat(ana.ID)
 	cfg.APIURL = b.fake.URL()
@@ -87,36 +85,13 @@ func (b *bed) restart(cfg telegram.Config) {
 // run starts the adapter; stop ends it and returns what Run returned.
 func (b *bed) run() (stop func() error) {
 	b.t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(b.t.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- b.Run(ctx, b.sink) }()
-	var once sync.Once
-	var err error
-	stop = func() error {
-		once.Do(func() {
-			cancel()
-			select {
-			case err = <-ended:
-			case <-time.After(channeltest.Patience):
-				err = errors.New("Run doesn't end")
-			}
-		})
-		return err
-	}
-	b.t.Cleanup(func() { _ = stop() })
-	return stop
+	return channeltest.Start(b.t, func(ctx context.Context) error { return b.Run(ctx, b.sink) })
 }
 
 // ends waits for Run to end by itself.
 func (b *bed) ends() error {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), channeltest.Patience)
-	defer cancel()
-	err := b.Run(ctx, b.sink)
-	if ctx.Err() != nil {
-		b.t.Fatal("Run goes on")
-	}
-	return err
+	return channeltest.Ends(b.t, func(ctx context.Context) error { return b.Run(ctx, b.sink) }, b.logs)
 }
 
 // serve makes the webhook reachable and returns its address.
@@ -143,22 +118,12 @@ func (b *bed) confirmed() {
 // next is what the core was given next.
 func (b *bed) next() channels.Inbound {
 	b.t.Helper()
-	select {
-	case in := <-b.sink.got:
-		return in
-	case <-time.After(channeltest.Patience):
-		b.t.Fatalf("nothing was received; log:\n%s", b.logs)
-		return channels.Inbound{}
-	}
+	return channeltest.Next(b.t, b.sink.got, b.logs)
 }
 
 func (b *bed) nothing() {
 	b.t.Helper()
-	select {
-	case in := <-b.sink.got:
-		b.t.Errorf("received %+v", in)
-	default:
-	}
+	channeltest.Nothing(b.t, b.sink.got)
 }
 
 // sink is the core; it fails as often as it is told to.
@@ -199,97 +164,6 @@ func (s *sink) Accept(ctx context.Context, in channels.Inbound) error {
 	s.got <- in
 	return nil
 }
-
-// logs keeps what was logged.
-type logs struct {
-	mu    sync.Mutex
-	buf   bytes.Buffer
-	watch map[string]chan struct{} // closed when the text was logged
-}
-
-// until waits for a text to be logged.
-func (l *logs) until(t *testing.T, text string) {
-	t.Helper()
-	l.mu.Lock()
-	seen := make(chan struct{})
-	if strings.Contains(l.buf.String(), text) {
-		close(seen)
-	} else {
-		if l.watch == nil {
-			l.watch = map[string]chan struct{}{}
-		}
-		l.watch[text] = seen
-	}
-	l.mu.Unlock()
-	select {
-	case <-seen:
-	case <-time.After(channeltest.Patience):
-		t.Fatalf("%q was not logged, but:\n%s", text, l)
-	}
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n, err := l.buf.Write(p)
-	for text, seen := range l.watch {
-		if strings.Contains(l.buf.String(), text) {
-			close(seen)
-			delete(l.watch, text)
-		}
-	}
-	return n, err
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
-func (l *logs) checkSecrets(t *testing.T) {
-	t.Helper()
-	for _, s := range []string{telegramtest.Token, hookSecret} {
-		if strings.Contains(l.String(), s) {
-			t.Errorf("the log holds a credential:\n%s", l)
-		}
-	}
-}
-
-// dead is the way to the platform, which can be cut: the next calls find
-// nothing that listens.
-type dead struct {
-	next *http.Transport
-
-	mu  sync.Mutex
-	cut int
-}
-
-func (d *dead) cutNext(n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.cut = n
-}
-
-func (d *dead) RoundTrip(r *http.Request) (*http.Response, error) {
-	d.mu.Lock()
-	cut := d.cut > 0
-	if cut {
-		d.cut--
-	}
-	d.mu.Unlock()
-	if !cut {
-		return d.next.RoundTrip(r)
-	}
-	closed := httptest.NewServer(nil)
-	addr := closed.Listener.Addr().String()
-	closed.Close()
-	r = r.Clone(r.Context())
-	r.URL.Host = addr
-	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
-}
-
-func (d *dead) CloseIdleConnections() { d.next.CloseIdleConnections() }
 
 func post(t *testing.T, url, secretToken, body string) (int, http.Header) {
 	t.Helper()

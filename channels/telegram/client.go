@@ -35,12 +35,7 @@ type client struct {
 
 func newClient(cfg Config, rt http.RoundTripper) *client {
 	if rt == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck // the standard library's own
-		t.MaxIdleConnsPerHost = 64
-		// Shorter than servers keep connections: a request sent into one that
-		// is being closed has an unknown outcome.
-		t.IdleConnTimeout = 30 * time.Second
-		rt = t
+		rt = channels.NewTransport(64)
 	}
 	token := cfg.Token.Reveal()
 	return &client{

@@ -57,7 +57,7 @@ func conformance(b *bed, deliver func(kind string, body map[string]any) bool) ch
 				b.fake.Script(fault)
 				return true
 			case f == channeltest.FaultRefused:
-				b.dead.cutNext(1)
+				b.dead.CutNext(1)
 				return true
 			}
 			return f == channeltest.FaultNoChange // the platform's own

@@ -124,7 +124,7 @@ func TestRun_LearnsTheNameAndRegistersCommandsOnce(t *testing.T) {
 		t.Errorf("received %+v", in)
 	}
 	b.confirmed()
-	b.logs.until(t, "commands registered")
+	b.logs.Until(t, "commands registered")
 	_ = stop()
 	if es, en, own := b.fake.Commands("es"), b.fake.Commands("en"), b.fake.Commands(""); es == en || own != es || !strings.Contains(en, `"reset"`) {
 		t.Errorf("commands: en %s, es %s, others %s", en, es, own)

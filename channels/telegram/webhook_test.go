@@ -239,7 +239,7 @@ func TestRun_WebhookNeverSet(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, webhook)
 	stop := b.run()
-	b.logs.until(t, "no webhook is set")
+	b.logs.Until(t, "no webhook is set")
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
