@@ -67,13 +67,10 @@ func New(cfg Config, deps Deps) (*Adapter, error) {
 	}
 	hook := public.JoinPath("webhooks", deps.Name)
 	return &Adapter{
-		cfg: cfg,
-		log: deps.Log.With("component", "twilio", "channel", deps.Name),
-		api: api,
-		http: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute,
-			ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
-		},
+		cfg:     cfg,
+		log:     deps.Log.With("component", "twilio", "channel", deps.Name),
+		api:     api,
+		http:    channels.NewTransport(32),
 		webhook: hook.String(),
 		signs:   variants(hook),
 	}, nil

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/parley-bot/parley/channels"
 )
@@ -29,10 +28,7 @@ func newGraph(cfg Config) *graph {
 	g := &graph{
 		// There is no timeout but the caller's context.
 		http: &http.Client{
-			Transport: &http.Transport{
-				Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute,
-				ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
-			},
+			Transport:     channels.NewTransport(32),
 			CheckRedirect: channels.NoRedirect,
 		},
 		base:  strings.TrimRight(cfg.APIURL, "/") + "/" + cfg.APIVersion,
