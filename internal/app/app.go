@@ -106,6 +106,9 @@ func (a *App) openDB(ctx context.Context, observe func(took time.Duration, calls
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{
 		Clock: a.opts.Clock, UnsafeFS: a.cfg.Store.UnsafeFS, OnCommit: a.opts.OnCommit, Fatal: a.fatal, Observe: observe,
+		Gone: func(err error) {
+			a.log.Error("the database file is not in its place: nothing can be saved", "err", err)
+		},
 	})
 }
 

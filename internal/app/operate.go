@@ -21,7 +21,7 @@ func Operate(ctx context.Context, cfg *config.Config, fn func(control.Operations
 	if err != nil {
 		return err
 	}
-	c, err := control.Dial(ctx, path)
+	c, err := control.Dial(ctx, sqlite.Resolve(path))
 	if err == nil {
 		return fn(c)
 	}
@@ -98,7 +98,7 @@ func (a *App) listen(ctx context.Context) {
 	}
 	path, err := sqlitePath(a.cfg)
 	if err == nil {
-		a.control, err = control.Listen(ctx, path, live{a.st, a})
+		a.control, err = control.Listen(ctx, sqlite.Resolve(path), live{a.st, a})
 	}
 	if err != nil {
 		a.log.Warn("commands that change the store can't reach this process", "err", err)

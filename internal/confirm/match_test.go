@@ -19,7 +19,7 @@ func open(change ...func(*Saved)) Saved {
 	return w
 }
 
-var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // constant
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func inGroup(w *Saved) { w.Solo = false }
 

@@ -10,7 +10,8 @@
 // while a commit is under way. Readers have connections that can't write.
 //
 // A disk that is full or read-only fails the calls of one batch with
-// inbox.ErrUnavailable and the process stays up. A failed sync, an I/O error or
+// inbox.ErrUnavailable and the process stays up; so does a file that was moved
+// or removed meanwhile, until it is back. A failed sync, an I/O error or
 // a corrupt file ends it (Options.Fatal): what the file holds then is only
 // known after reading it anew.
 package sqlite

@@ -26,6 +26,10 @@ type Options struct {
 	// Fatal is told why the database can't be trusted any more: the process
 	// must end. Default: nothing, every later call fails.
 	Fatal func(error)
+	// Gone is told once that the file isn't where it was opened any more:
+	// until it is, nothing can be written. It must not block. Default: only
+	// the calls that fail are told.
+	Gone func(error)
 	// UnsafeFS allows a network file system.
 	UnsafeFS bool
 	// OnCommit, where not nil, is called around each commit with its number,
@@ -46,6 +50,7 @@ type DB struct {
 	path   string
 	opts   Options
 	lock   *flock.Flock
+	place  *place
 	reads  chan *conn
 	writer *writer
 	notes  *notes
@@ -68,13 +73,25 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err := checkFolder(path, opts.UnsafeFS); err != nil {
 		return nil, err
 	}
-	db := &DB{path: path, opts: opts, lock: flock.New(path + ".lock")}
+	if to := Resolve(path); to != path {
+		path = to
+		if err := checkFolder(path, opts.UnsafeFS); err != nil {
+			return nil, err
+		}
+	}
+	db := &DB{path: path, opts: opts, lock: flock.New(path + ".lock"), place: &place{path: path, told: opts.Gone}}
 	if err := db.takeLock(); err != nil {
 		return nil, err
 	}
 	ownerOnly(path)
+	if !opts.UnsafeFS {
+		db.place.lock = flock.New(path, flock.SetFlag(os.O_RDONLY))
+	}
+	if err := db.place.take(); err != nil {
+		return nil, errors.Join(err, db.lock.Unlock())
+	}
 	if err := db.open(ctx); err != nil {
-		return nil, errors.Join(numbered(fmt.Errorf("opening database %s: %w", path, explain(err))), db.lock.Unlock())
+		return nil, errors.Join(numbered(fmt.Errorf("opening database %s: %w", path, explain(err))), db.place.leave(), db.lock.Unlock())
 	}
 	return db, nil
 }
@@ -138,6 +155,7 @@ func source(path string, write bool) string {
 		q.Add("_pragma", "wal_autocheckpoint(4000)")
 		q.Set("_txlock", "immediate")
 	} else {
+		q.Set("mode", "rw") // makes no file
 		q.Add("_pragma", "query_only(1)")
 		q.Add("_pragma", "cache_size(-1000)")
 	}
@@ -156,11 +174,14 @@ func (db *DB) open(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, db.notes.close(""))
 	}
+	if err := db.place.settle(); err != nil {
+		return errors.Join(err, wconn.close(), db.notes.close(""))
+	}
 	db.reads = make(chan *conn, db.opts.Readers)
 	for range db.opts.Readers {
 		db.reads <- nil // opened when first needed
 	}
-	db.writer = newWriter(wconn, boot, db.opts)
+	db.writer = newWriter(wconn, db.place, boot, db.opts)
 	go db.writer.run()
 	return nil
 }
@@ -238,7 +259,7 @@ func (db *DB) Close() error {
 				errs = append(errs, c.close())
 			}
 		}
-		errs = append(errs, db.lock.Unlock())
+		errs = append(errs, db.place.leave(), db.lock.Unlock())
 		return errors.Join(errs...)
 	})
 }

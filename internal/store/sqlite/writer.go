@@ -33,6 +33,7 @@ type call struct {
 // writer owns the one connection that writes.
 type writer struct {
 	conn  *conn
+	place *place
 	boot  string
 	opts  Options
 	now   chan *call // ingest, answers, results
@@ -47,9 +48,9 @@ type writer struct {
 	n      int64
 }
 
-func newWriter(c *conn, boot string, opts Options) *writer {
+func newWriter(c *conn, p *place, boot string, opts Options) *writer {
 	return &writer{
-		conn: c, boot: boot, opts: opts,
+		conn: c, place: p, boot: boot, opts: opts,
 		now: make(chan *call, queueMax), later: make(chan *call, 16),
 		quit: make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -166,6 +167,9 @@ func (w *writer) batch(first *call) {
 
 func (w *writer) transact(calls *[]*call) error {
 	if err := w.broken(); err != nil {
+		return err
+	}
+	if err := w.place.check(); err != nil {
 		return err
 	}
 	if _, err := w.conn.Exec("BEGIN IMMEDIATE"); err != nil {
