@@ -62,6 +62,9 @@ const maxOutcome = 80
 // and what went wrong.
 func outcomeOf(e audit.Event) string {
 	var parts []string
+	if e.Type == audit.ToolResult {
+		parts = append(parts, "ok")
+	}
 	if e.Actor != "" {
 		parts = append(parts, "by "+plain(e.Actor))
 	}
@@ -74,9 +77,6 @@ func outcomeOf(e audit.Event) string {
 			text = append(text[:maxOutcome], '…')
 		}
 		parts = append(parts, string(text))
-	}
-	if len(parts) == 0 && e.Type == audit.ToolResult {
-		return "ok"
 	}
 	return dash(strings.Join(parts, ", "))
 }

@@ -45,7 +45,7 @@ const auditTable = `^TIME +CHAT +EVENT +TOOL +OUTCOME
 [-0-9]{10} [:0-9]{8}  console:console  tool.call               order  -
 [-0-9]{10} [:0-9]{8}  console:console  tool.confirm.requested  order  -
 [-0-9]{10} [:0-9]{8}  console:console  tool.confirm.approved   order  by console.*
-[-0-9]{10} [:0-9]{8}  console:console  tool.result             order  (ok|after [0-9.]+m?s)
+[-0-9]{10} [:0-9]{8}  console:console  tool.result             order  ok(, after [0-9.]+m?s)?
 $`
 
 func TestAudit_D1_TableAndLines(t *testing.T) {

@@ -49,7 +49,7 @@ func TestServe_TellsAllMistakesAtOnce(t *testing.T) {
 	for name, text := range map[string]string{
 		path:                             "model: {provider: script, script: model.yaml}\ntools: {scripts: [tools.ts]}\nloop: {max_stesp: 1}\nchannels: {web: {kind: webchat}}\n",
 		filepath.Join(dir, "model.yaml"): "rules: [{sya: hello}]\n",
-		filepath.Join(dir, "tools.ts"):   "export const tools = { a: { descriptoin: 'd', handler: () => 1 } }\n",
+		filepath.Join(dir, "tools.ts"):   "export const tools = { a: { describe: 'd', handler: () => 1 } }\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestServe_TellsAllMistakesAtOnce(t *testing.T) {
 		}
 		told[i] = errOut
 	}
-	for _, want := range []string{"max_stesp", "sya", "descriptoin"} {
+	for _, want := range []string{"max_stesp", "sya", "describe"} {
 		if !strings.Contains(told[0], want) {
 			t.Errorf("%s isn't told: %s", want, told[0])
 		}

@@ -177,6 +177,10 @@ func TestModel_B4_Replies(t *testing.T) {
 		{"en", "2 croissants", "actually 3 coffees", `: 3 × Coffee\.`, "Place order\n• 3 × Coffee: $6.75\nTotal: $6.75"},
 		{"en", "2 croissants", "also a tea", `2 × Croissant, 1 × Tea`, "Place order\n• 2 × Croissant: $5.90\n• 1 × Tea: $1.95\nTotal: $7.85"},
 		{"en", "2 croissants", "yes and another croissant", `3 × Croissant`, "Place order\n• 3 × Croissant: $8.85\nTotal: $8.85"},
+		{"en", "two coffees", "and a tea", `2 × Coffee, 1 × Tea`, "Place order\n• 2 × Coffee: $4.50\n• 1 × Tea: $1.95\nTotal: $6.45"},
+		{"en", "two coffees", "and tea please", `2 × Coffee, 1 × Tea`, "Place order\n• 2 × Coffee: $4.50\n• 1 × Tea: $1.95\nTotal: $6.45"},
+		{"en", "two coffees", "And 3 croissants!", `2 × Coffee, 3 × Croissant`, "Place order\n• 2 × Coffee: $4.50\n• 3 × Croissant: $8.85\nTotal: $13.35"},
+		{"en", "two coffees", "and make it 3 coffees", `: 3 × Coffee\.`, "Place order\n• 3 × Coffee: $6.75\nTotal: $6.75"},
 		{"en", "2 croissants and a tea", "make it 5", `I haven't placed it: 2 × Croissant, 1 × Tea\. Which of them should be 5`, "Place order\n• 2 × Croissant: $5.90\n• 1 × Tea: $1.95\nTotal: $7.85"},
 		{"en", "2 croissants", "cancel it instead", `I haven't placed that order`, twoCroissants},
 		{"en", "2 croissants", "yes but with a tea", `2 × Croissant, 1 × Tea`, "Place order\n• 2 × Croissant: $5.90\n• 1 × Tea: $1.95\nTotal: $7.85"},
@@ -192,6 +196,7 @@ func TestModel_B4_Replies(t *testing.T) {
 		{"en", "2 croissants", "yes but 99", `from 1 to 50`, twoCroissants},
 		{"es", "2 croissants", "sí pero que sean 5", `Tu pedido es el P-1001: 5 × Croissant`, "Place order\n• 5 × Croissant: 14,75 US$\nTotal: 14,75 US$"},
 		{"es", "2 croissants", "y también un té", `2 × Croissant, 1 × Té`, "Place order\n• 2 × Croissant: 5,90 US$\n• 1 × Té: 1,95 US$\nTotal: 7,85 US$"},
+		{"es", "2 croissants", "y un té", `2 × Croissant, 1 × Té`, "Place order\n• 2 × Croissant: 5,90 US$\n• 1 × Té: 1,95 US$\nTotal: 7,85 US$"},
 		{"es", "2 croissants", "¿cuánto es?", `Total: 5,90 US\$\nTodavía no he hecho tu pedido`, "Place order\n• 2 × Croissant: 5,90 US$\nTotal: 5,90 US$"},
 		{"es", "2 croissants", "todavía no sé", `no he hecho ese pedido`, "Place order\n• 2 × Croissant: 5,90 US$\nTotal: 5,90 US$"},
 	} {
@@ -213,6 +218,7 @@ func TestModel_B4_RepliesToChangeAndCancel(t *testing.T) {
 	for _, tc := range []struct{ say, reply, want, question string }{
 		{"change it to 3", "make it 4", `P-1001 is now: 4 × Croissant`, change("4 × Croissant", "$11.80")},
 		{"change it to 3", "no, 2 teas", `P-1001 is now: 2 × Tea`, change("2 × Tea", "$3.90")},
+		{"change it to 3", "and a tea", `P-1001 is now: 3 × Croissant, 1 × Tea`, "Change order\n• Order: P-1001\n• 3 × Croissant: $8.85\n• 1 × Tea: $1.95\nTotal: $10.80"},
 		{"change it to 3", "how much is that?", `Total: \$8\.85\nI haven't changed order P-1001 yet`, change("3 × Croissant", "$8.85")},
 		{"change it to 3", "hmm wait", `P-1001 stays as it was`, change("3 × Croissant", "$8.85")},
 		{"change it to 3", "yes do that", `P-1001 is now: 3 × Croissant`, change("3 × Croissant", "$8.85")},

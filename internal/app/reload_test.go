@@ -171,9 +171,9 @@ func TestReload_TellsAllMistakesAtOnce(t *testing.T) {
 	t.Parallel()
 	b := scripted(t, versionTool, "")
 	b.rewrite("loop: {max_stesp: 3}")
-	b.file("tools.ts", "export const tools = { version: { descriptoin: 'x', handler: () => 1 } }\n")
+	b.file("tools.ts", "export const tools = { version: { describe: 'x', handler: () => 1 } }\n")
 	_, err := b.app.Reload(b.ctx)
-	if err == nil || !strings.Contains(err.Error(), "max_stesp") || !strings.Contains(err.Error(), `unknown field "descriptoin"`) {
+	if err == nil || !strings.Contains(err.Error(), "max_stesp") || !strings.Contains(err.Error(), `unknown field "describe"`) {
 		t.Errorf("told: %v", err)
 	}
 }

@@ -271,14 +271,14 @@ func (c *checker) words() {
 	}
 }
 
-// fold takes case, accents and punctuation away.
+// fold takes case, accents and punctuation away; an emoji is a word.
 func fold(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
 			return -1
 		}
 		return unicode.ToLower(r)
-	}, norm.NFKD.String(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
+	}, norm.NFKD.String(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.So, r) }), " ")
 }
 
 // model checks one model and its fallbacks; n is its place in the file.

@@ -99,6 +99,21 @@ func TestLoad_Everything(t *testing.T) {
 	}
 }
 
+// An emoji is a word of an answer.
+func TestLoad_B3_EmojiAsAnswers(t *testing.T) {
+	t.Parallel()
+	const model = "model: {provider: openai, name: m, api_key: k}\nchannels: {web: {kind: webchat}}\n"
+	cfg := loadText(t, model+"confirm: {yes_add: [\"👍\"], no_add: [\"👎\"]}\n")
+	if len(cfg.Confirm.YesAdd) != 1 || len(cfg.Confirm.NoAdd) != 1 {
+		t.Errorf("%+v", cfg.Confirm)
+	}
+	for _, wrong := range []string{"confirm: {yes_add: [\"👍\"], no_add: [\"👍\"]}\n", "confirm: {yes_add: [\"…\"]}\n"} {
+		if _, err := LoadFS(wrongFS(model+wrong), "main.yaml", Options{Env: env}); err == nil {
+			t.Errorf("taken: %s", wrong)
+		}
+	}
+}
+
 func TestLoad_SecretsStayMasked(t *testing.T) {
 	t.Parallel()
 	cfg := loadText(t, "model: {provider: openai, name: m, api_key: \"${KEY}\"}\n")
