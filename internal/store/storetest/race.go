@@ -18,9 +18,6 @@ func raceTests() []test {
 	}
 }
 
-// rounds of the races; each round has a chat of its own.
-const rounds = 1000
-
 // raceAnswer lets two presses, a typed text and the expiry of one question
 // meet: exactly one of them may count, and the lane must go on from there.
 func raceAnswer(b *bench) {

@@ -2,5 +2,9 @@
 
 package storetest
 
-// parkedQuestions is how many expiryMany parks.
-const parkedQuestions = 100_000
+const (
+	// parkedQuestions is how many expiryMany parks.
+	parkedQuestions = 100_000
+	// rounds of the races; each round has a chat of its own.
+	rounds = 1000
+)

@@ -2,5 +2,8 @@
 
 package storetest
 
-// parkedQuestions is smaller where every memory access is watched.
-const parkedQuestions = 2_000
+// Less of everything where every memory access is watched.
+const (
+	parkedQuestions = 2_000
+	rounds          = 250
+)
