@@ -170,16 +170,16 @@ func TestOutbox_AskingHoldsNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		down := true
+		var up atomic.Bool
 		a := &checker{check: func(ctx context.Context) error {
-			if !down {
+			if up.Load() {
 				return nil
 			}
 			<-ctx.Done() // hangs
 			return &channels.SendError{Class: channels.Unknown, Err: ctx.Err()}
 		}}
 		a.answer = func(_ context.Context, p channels.Part) error {
-			if down && p.Text == "doubtful" {
+			if !up.Load() && p.Text == "doubtful" {
 				return sendErr(channels.Unknown)
 			}
 			return nil
@@ -199,7 +199,7 @@ func TestOutbox_AskingHoldsNobody(t *testing.T) {
 		if got := s.entry(free).state; got != "sent" {
 			t.Errorf("another chat's entry is %s", got)
 		}
-		down = false
+		up.Store(true)
 		time.Sleep(mostPutOff + askTime + time.Second)
 		synctest.Wait()
 		if left := s.left("sent"); left != nil {
