@@ -189,7 +189,7 @@ func (b *bed) call(name, args string, timeout time.Duration) tool.Result {
 	return tool.Result{}
 }
 
-const enough = 20 * time.Second
+const enough = time.Minute
 
 // code is the error of a failed result.
 func code(res tool.Result) string {
