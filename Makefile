@@ -65,9 +65,8 @@ test-go: ## Go tests, with -race where goroutines are owned
 	failed=0; set -x; \
 	go test -count=1 ./internal/layers_test || failed=1; \
 	go test -race -timeout 10m $(TESTFLAGS) $$race || failed=1; \
-	go test -timeout 10m $(TESTFLAGS) ./channels/whatsappweb || failed=1; \
 	go test -tags slim -run Slim ./internal/app || failed=1; \
-	go test -timeout 10m $(TESTFLAGS) $$rest || failed=1; \
+	go test -timeout 10m $(TESTFLAGS) $$rest ./channels/whatsappweb || failed=1; \
 	exit $$failed
 
 .PHONY: test-e2e

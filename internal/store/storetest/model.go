@@ -10,11 +10,8 @@ import (
 	"github.com/parley-bot/parley/internal/turn"
 )
 
-// modelSeeds and modelSteps bound the randomized comparison.
-const (
-	modelSeeds = 8
-	modelSteps = 500
-)
+// modelSteps is how many steps one randomized comparison has.
+const modelSteps = 500
 
 func modelTests() (all []test) {
 	for seed := range uint64(modelSeeds) {

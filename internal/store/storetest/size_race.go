@@ -6,4 +6,5 @@ package storetest
 const (
 	parkedQuestions = 2_000
 	rounds          = 250
+	modelSeeds      = 3
 )
