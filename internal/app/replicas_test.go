@@ -23,6 +23,16 @@ func TestReplicas_G5_OneSendsForBoth(t *testing.T) {
 	bed := func() *bed {
 		b := newBed(t, withStore(url), yaml, withTools(placeOrder(returns(`1`))))
 		b.model.always = waiter
+		// Leases change hands and hints are waited for, which takes seconds of a
+		// machine with nothing else to do.
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		t.Cleanup(cancel)
+		b.ctx = ctx
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("log of a process:\n%s", b.logs)
+			}
+		})
 		return b
 	}
 	a := bed()
