@@ -93,17 +93,8 @@ func TestKill_G3_UnderLoad(t *testing.T) {
 	}
 	d.stop()
 
-	doubts, orders := 0, 0
 	db := books(t, dir)
-	for _, k := range talks {
-		if err := k.reckon(back); err != nil {
-			t.Errorf("chat %s: %v", k.name, err)
-		}
-		checkLog(t, db, k.person)
-		doubts += k.doubts
-		orders += len(k.claims)
-	}
-	back.checkKeys(t)
+	orders, doubts := reckonAll(t, db, back, talks)
 	clean(t, db)
 	invariants(t, db)
 	t.Logf("%d kills, %d orders, %d of them in doubt", *rounds, orders, doubts)
@@ -113,6 +104,22 @@ func TestKill_G3_UnderLoad(t *testing.T) {
 	if orders < chats {
 		t.Errorf("%d orders: that is no load", orders)
 	}
+}
+
+// reckonAll compares what people heard with what is kept and what the shop was
+// told, and counts the orders and those of them that are in doubt.
+func reckonAll(t *testing.T, db ledger, back *backend, talks []*talk) (orders, doubts int) {
+	t.Helper()
+	for _, k := range talks {
+		if err := k.reckon(back); err != nil {
+			t.Errorf("chat %s: %v", k.name, err)
+		}
+		checkLog(t, db, k.person)
+		doubts += k.doubts
+		orders += len(k.claims)
+	}
+	back.checkKeys(t)
+	return orders, doubts
 }
 
 // everybody waits until each person has heard something new.

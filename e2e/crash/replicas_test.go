@@ -113,17 +113,8 @@ func TestReplicas_G3_TwoOfFourAreKilled(t *testing.T) {
 	for _, d := range all {
 		d.stop()
 	}
-	orders, doubts := 0, 0
 	db := sharedBooks(t, url)
-	for _, k := range talks {
-		if err := k.reckon(back); err != nil {
-			t.Errorf("chat %s: %v", k.name, err)
-		}
-		checkLog(t, db, k.person)
-		doubts += k.doubts
-		orders += len(k.claims)
-	}
-	back.checkKeys(t)
+	orders, doubts := reckonAll(t, db, back, talks)
 	invariants(t, db)
 	if left := column(t, db, `SELECT key FROM lane WHERE owner<>''`); len(left) > 0 {
 		t.Errorf("lanes with an owner after the end of all: %v", left)
